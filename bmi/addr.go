@@ -50,7 +50,7 @@ func (e *Endpoint) Lookup(address string) (Addr, error) {
 	if err != nil {
 		return Addr{}, err
 	}
-	in.lock()
+	in.Lock()
 	if in.closing {
 		in.unlock()
 		return Addr{}, ErrClosed
@@ -93,7 +93,7 @@ func (e *Endpoint) DropAddr(a Addr) error {
 	if !ok {
 		return fmt.Errorf("%w: %s keeps its peers until it closes", ErrNotSupported, in.info.Name)
 	}
-	in.lock()
+	in.Lock()
 	defer in.unlock()
 	if in.closing {
 		return ErrClosed
@@ -132,7 +132,7 @@ func (e *Endpoint) CheckAddr(a Addr) error {
 	if !ok {
 		return nil
 	}
-	in.lock()
+	in.Lock()
 	defer in.unlock()
 	if in.closing {
 		return ErrClosed
@@ -150,7 +150,7 @@ func (e *Endpoint) QueryAddrRange(a Addr, pattern string) (bool, error) {
 	if !ok {
 		return false, fmt.Errorf("%w: %s has no address ranges", ErrNotSupported, in.info.Name)
 	}
-	in.lock()
+	in.Lock()
 	defer in.unlock()
 	if in.closing {
 		return false, ErrClosed
@@ -184,7 +184,7 @@ func (e *Endpoint) AuthenticatedName(a Addr) string {
 	if !ok {
 		return ""
 	}
-	in.lock()
+	in.Lock()
 	defer in.unlock()
 	if in.closing {
 		return ""
@@ -253,7 +253,7 @@ func (e *Endpoint) alloc(a Addr, size int, alloc func(Allocator) ([]byte, error)
 	if !ok {
 		return make([]byte, size), nil
 	}
-	in.lock()
+	in.Lock()
 	defer in.unlock()
 	if in.closing {
 		return nil, ErrClosed
@@ -272,9 +272,9 @@ func (e *Endpoint) Free(a Addr, mem []byte) error {
 		return nil
 	}
 	in := a.e.in
-	in.lock()
+	in.Lock()
 	defer in.unlock()
-	if in.dead {
+	if in.IsClosed() {
 		return nil // the method freed everything when it closed
 	}
 	return al.Free(mem)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/viaduct-hpc/viaduct/bmi/progress"
 )
 
 // Send sends an expected message and waits until buf is the caller's again. If
@@ -30,7 +32,7 @@ func (c *Context) SendUnexpected(ctx context.Context, to Addr, class Class, tag 
 // expected message with the same tag. It returns the length of the answer. The
 // receive is posted first, so that the answer always finds it.
 func (c *Context) Call(ctx context.Context, to Addr, class Class, tag Tag, request, reply []byte) (int, error) {
-	answer := newWaiter()
+	answer := newCall()
 	defer answer.free()
 	if err := c.start(ctx, KindRecv, 0, to, tag, reply, answer); err != nil {
 		return 0, err
@@ -45,7 +47,7 @@ func (c *Context) Call(ctx context.Context, to Addr, class Class, tag Tag, reque
 
 // do posts one operation and waits for it.
 func (c *Context) do(ctx context.Context, kind Kind, class Class, a Addr, tag Tag, buf []byte) (int, error) {
-	w := newWaiter()
+	w := newCall()
 	defer w.free()
 	if err := c.start(ctx, kind, class, a, tag, buf, w); err != nil {
 		return 0, err
@@ -55,7 +57,7 @@ func (c *Context) do(ctx context.Context, kind Kind, class Class, a Addr, tag Ta
 
 // start posts an operation whose completion goes to w. If too many operations are
 // pending it waits.
-func (c *Context) start(ctx context.Context, kind Kind, class Class, a Addr, tag Tag, buf []byte, w *waiter) error {
+func (c *Context) start(ctx context.Context, kind Kind, class Class, a Addr, tag Tag, buf []byte, w *call) error {
 	if c.ep.cfg.Manual {
 		return fmt.Errorf("%w: blocking calls need progress in the background, post and test instead under Config.Manual", ErrNotSupported)
 	}
@@ -74,7 +76,7 @@ func (c *Context) start(ctx context.Context, kind Kind, class Class, a Addr, tag
 			return err
 		}
 		r := request{kind: waitRoom, ctx: c, in: a.e.in}
-		if err := c.block(ctx, &r, w); err != nil {
+		if err := c.block(ctx, &r, &w.Waiter); err != nil {
 			return err
 		}
 	}
@@ -82,17 +84,17 @@ func (c *Context) start(ctx context.Context, kind Kind, class Class, a Addr, tag
 
 // finish waits until the operation of w has completed, and cancels it if ctx ends
 // first.
-func (c *Context) finish(ctx context.Context, w *waiter) (int, error) {
+func (c *Context) finish(ctx context.Context, w *call) (int, error) {
 	if w.in == nil {
 		return w.size, w.err
 	}
-	r := request{kind: waitCall, ctx: c, in: w.in, waiter: w}
-	stopped := c.block(ctx, &r, w)
+	r := request{kind: waitCall, ctx: c, in: w.in, call: w}
+	stopped := c.block(ctx, &r, &w.Waiter)
 	if stopped == nil {
 		return w.size, w.err
 	}
 	c.abandon(w)
-	for c.block(context.Background(), &r, w) != nil {
+	for c.block(context.Background(), &r, &w.Waiter) != nil {
 		// block fails only if its context has ended, and this one never ends.
 	}
 	if w.err == nil {
@@ -102,48 +104,47 @@ func (c *Context) finish(ctx context.Context, w *waiter) (int, error) {
 }
 
 // abandon cancels the operation of w unless it has completed.
-func (c *Context) abandon(w *waiter) {
+func (c *Context) abandon(w *call) {
 	in := w.in
 	if in == nil {
 		return // done within the post
 	}
-	in.lock()
+	in.Lock()
 	defer in.unlock()
-	if !w.done && !in.dead {
+	if !w.done && !in.IsClosed() {
 		in.method.Cancel(w.op)
 	}
 }
 
 // block waits until the request is served. It returns ctx's error if ctx ends
 // first.
-func (c *Context) block(ctx context.Context, r *request, w *waiter) error {
+func (c *Context) block(ctx context.Context, r *request, w *progress.Waiter) error {
 	e := c.ep
-	var a *waitList // an operation of a helper knows its waiter
+	var list *progress.List // an operation of a call knows its waiter
 	if r.kind == waitRoom {
-		a = &c.waits
+		list = &c.waits
 	}
-	if e.first(r, firstPolls) {
+	if e.first(r, e.monitor.FirstPolls()) {
 		return nil
 	}
 	if ctx.Done() == nil {
-		for !e.wait(r, a, Forever, w) {
-			w.cancelled.Store(false)
+		for !e.wait(r, list, Forever, w) {
+			w.Uncancel()
 		}
 		return nil
 	}
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
-		w.cancelled.Store(true)
-		w.wake(e)
+		e.monitor.Cancel(w)
 		close(ended)
 	})
 	served := false
 	for !served && ctx.Err() == nil {
-		served = e.wait(r, a, Forever, w)
+		served = e.wait(r, list, Forever, w)
 	}
 	if !stop() {
 		<-ended // the function must not touch w later
-		w.cancelled.Store(false)
+		w.Uncancel()
 	}
 	if served {
 		return nil

@@ -36,12 +36,7 @@ func (e *Endpoint) Shutdown(ctx context.Context) error {
 		return e.shutdownAgain(ctx)
 	}
 	e.unclosed.Add(1) // this call
-	for _, in := range e.methods() {
-		if in.watch != nil {
-			in.watch.stop()
-		}
-	}
-	e.wakeEverybody()
+	e.monitor.End()
 
 	errs := make([]error, len(e.methods()))
 	var all sync.WaitGroup
@@ -53,7 +48,7 @@ func (e *Endpoint) Shutdown(ctx context.Context) error {
 		all.Go(func() { errs[i] = in.close(ctx) })
 	}
 	all.Wait()
-	e.waitForWatchers(ctx)
+	e.monitor.WaitForWatchers(ctx)
 	e.closedOne()
 	return errors.Join(errs...)
 }
@@ -63,7 +58,7 @@ func (e *Endpoint) Shutdown(ctx context.Context) error {
 func (e *Endpoint) shutdownAgain(ctx context.Context) error {
 	for _, in := range e.methods() {
 		if in.orphaned.CompareAndSwap(true, false) {
-			in.lock()
+			in.Lock()
 			in.closeLateLocked()
 			in.unlock()
 		}
@@ -88,42 +83,27 @@ func (e *Endpoint) closedOne() {
 		return
 	}
 	close(e.closed)
-	e.spinner.Close()
-	e.wakeEverybody()
-}
-
-// waitForWatchers waits until every goroutine of the endpoint has ended, or until
-// ctx ends because one of them is in a handler that does not return in time.
-func (e *Endpoint) waitForWatchers(ctx context.Context) {
-	gone := make(chan struct{})
-	go func() {
-		e.watchers.Wait()
-		close(gone)
-	}()
-	select {
-	case <-gone:
-	case <-ctx.Done():
-	}
+	e.monitor.Close()
 }
 
 // close closes the method. If a handler still runs when ctx ends, the goroutine
 // that runs the handler closes the method later: see unlock.
 func (in *instance) close(ctx context.Context) error {
-	in.takeSleep() // nobody is asleep on a method that closes
-	defer in.giveSleep()
-	in.lock()
+	in.TakeSleep() // nobody is asleep on a method that closes
+	defer in.GiveSleep()
+	in.Lock()
 	defer in.unlock()
 	in.closing = true
 	stop := context.AfterFunc(ctx, func() {
-		in.lock()
+		in.Lock()
 		defer in.unlock()
 		in.idle.Broadcast()
 	})
 	defer stop()
-	for in.handlers > 0 && ctx.Err() == nil {
+	for in.PollsPaused() && ctx.Err() == nil {
 		in.idle.Wait()
 	}
-	if in.handlers > 0 {
+	if in.PollsPaused() {
 		in.closeLater = true
 		in.ep.unclosed.Add(1)
 		return fmt.Errorf("bmi: a handler of method %s still runs, and the method closes when it returns; let handlers return soon", in.info.Name)
@@ -132,7 +112,7 @@ func (in *instance) close(ctx context.Context) error {
 }
 
 // closeLateLocked closes a method whose last handler has returned. No goroutine
-// sleeps on the method: since close took sleepMu, every caller finds the endpoint
+// sleeps on the method: since close took the right to sleep, every caller finds the endpoint
 // closing.
 func (in *instance) closeLateLocked() {
 	in.closeLater = false
@@ -150,7 +130,7 @@ func (in *instance) closeLocked(ctx context.Context) (err error) {
 	if e := in.method.Close(ctx); e != nil {
 		err = fmt.Errorf("bmi: closing method %s: %w", in.info.Name, e)
 	}
-	in.dead = true
+	in.SetClosed()
 	left := 0
 	for _, l := range in.lanes {
 		if l == nil {

@@ -3,6 +3,8 @@ package bmi
 import (
 	"fmt"
 	"sync/atomic"
+
+	"github.com/viaduct-hpc/viaduct/bmi/progress"
 )
 
 // A Context holds operations and their completions. A Test call on it returns
@@ -13,7 +15,7 @@ type Context struct {
 	index  int // in Endpoint.contexts and instance.lanes
 	closed atomic.Bool
 	rotor  atomic.Uint32 // which method a Test call looks at first
-	waits  waitList
+	waits  progress.List
 }
 
 // OpenContext opens a context.
@@ -44,24 +46,24 @@ func (c *Context) Close() error {
 	}
 	e := c.ep
 	for _, in := range e.methods() {
-		in.lock()
+		in.Lock()
 		if l := in.existingLocked(c); l != nil {
 			l.closed = true
-			if !in.dead {
+			if !in.IsClosed() {
 				l.eachPostedLocked(in.method.Cancel)
 			}
 		}
 		in.unlock()
 	}
-	e.wakeList(&c.waits)
-	until := e.now() + e.cfg.Limits.CancelTimeMax
+	e.monitor.WakeList(&c.waits)
+	until := e.monitor.Now() + e.cfg.Limits.CancelTimeMax
 	left := 0
 	for _, in := range e.methods() {
 		r := request{kind: waitQuiet, ctx: c, in: in}
-		if !e.first(&r, firstPolls) {
-			e.wait(&r, &c.waits, max(until-e.now(), 0), nil)
+		if !e.first(&r, e.monitor.FirstPolls()) {
+			e.wait(&r, &c.waits, max(until-e.monitor.Now(), 0), nil)
 		}
-		in.lock()
+		in.Lock()
 		if l := in.existingLocked(c); l != nil {
 			if l.pending == 0 {
 				in.lanes[c.index] = nil
@@ -85,7 +87,7 @@ func (c *Context) Close() error {
 func (c *Context) Cancel(id OpID) error {
 	if all := c.ep.methods(); id.method() < len(all) {
 		in := all[id.method()]
-		in.lock()
+		in.Lock()
 		defer in.unlock()
 		if l := in.existingLocked(c); l != nil && !l.closed {
 			if op := l.findLocked(id); op != nil {

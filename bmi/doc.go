@@ -54,8 +54,8 @@
 //
 // The seam between this package and the methods is [Method], in method.go.
 // Package bmi/bmitest is a method in memory for tests, and methods/methodtest is
-// the suite that every method passes. Operations are in op.go and lane.go, and an
-// opened method in instance.go. wait.go and monitor.go decide which goroutine
-// polls and which sleeps, and spin.go for how long. The background goroutine is
-// in watch.go, and the queue of unexpected messages in queue.go.
+// the suite that every method passes. Operations are in op.go and lane.go, an
+// opened method in instance.go, the queue of unexpected messages in
+// unexpectedqueue.go. Package bmi/progress decides which goroutine polls and
+// which sleeps.
 package bmi

@@ -7,14 +7,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/viaduct-hpc/viaduct/bmi/progress"
 )
 
 // An Endpoint is one process's place in the network: the methods it opened, the
 // addresses it looked up and its unexpected messages. Any goroutine may call any of its
 // methods.
 type Endpoint struct {
-	cfg   Config
-	start time.Time
+	cfg Config
 
 	// open serialises opening and closing of methods and contexts.
 	open      sync.Mutex
@@ -31,10 +32,7 @@ type Endpoint struct {
 	quick    [256]atomic.Pointer[QuickHandler]  // set by HandleQuick
 	queue    unexpectedQueue
 
-	monitor  monitor
-	spinner  spinner
-	counters counters
-	watchers sync.WaitGroup
+	monitor progress.Monitor
 }
 
 // Open opens an endpoint. It first loads the plugins, if there are any, and then opens
@@ -42,13 +40,12 @@ type Endpoint struct {
 func Open(ctx context.Context, cfg Config) (*Endpoint, error) {
 	e := &Endpoint{
 		cfg:    cfg.withDefaults(),
-		start:  time.Now(),
 		closed: make(chan struct{}),
 		addrs:  make(map[string]Addr),
 	}
 	e.instances.Store(new([]*instance))
 	e.queue.init(e.cfg.Limits)
-	e.spinner.Init(e.cfg.SpinMax)
+	e.monitor.Init(progress.Config{Clock: e.cfg.Clock, SpinMax: e.cfg.SpinMax, Manual: e.cfg.Manual})
 
 	if err := loadPlugins(ctx, &e.cfg); err != nil {
 		return nil, err
@@ -105,10 +102,10 @@ func (e *Endpoint) openMethod(ctx context.Context, name string, listen []string)
 		return nil, fmt.Errorf("%w: %d methods are open, the most an endpoint can have", ErrInvalid, methodsMax)
 	}
 	in := &instance{ep: e, index: len(e.methods())}
-	in.idle.L = &in.mu
+	in.idle.L = &in.Engine
 	// The method may call its host before Open returns, from the goroutine that opens
 	// it.
-	in.lock()
+	in.Lock()
 	defer in.unlock()
 	in.method, err = d.Open(ctx, MethodConfig{
 		Host:    in,
@@ -122,8 +119,6 @@ func (e *Endpoint) openMethod(ctx context.Context, name string, listen []string)
 	}
 	in.info = in.method.Info()
 	in.info.Name = name
-	in.sleeper, _ = in.method.(Sleeper)
-	in.deadliner, _ = in.method.(Deadliner)
 	in.quickBytes = -1
 	if in.quick, _ = in.method.(QuickSender); in.quick != nil {
 		in.quickBytes = in.quick.QuickBytes()
@@ -131,16 +126,11 @@ func (e *Endpoint) openMethod(ctx context.Context, name string, listen []string)
 	if in.info.FileSends {
 		in.files, in.info.FileSends = in.method.(FileSender)
 	}
-	if !e.cfg.Manual {
-		in.watch = newWatcher(in)
-	}
-	in.opened.Store(true)
 	all := append(slices.Clone(e.methods()), in)
 	e.instances.Store(&all)
-	if in.watch != nil {
-		e.watchers.Go(in.watch.run)
-	}
-	e.wakeEverybody() // waiters that sleep on the other methods do not notice this one
+	sleeper, _ := in.method.(Sleeper)
+	deadliner, _ := in.method.(Deadliner)
+	e.monitor.Add(&in.Engine, in, sleeper, deadliner)
 	return in, nil
 }
 
@@ -167,33 +157,26 @@ func (e *Endpoint) Info() []Info {
 // Config.Manual.
 func (e *Endpoint) NextDeadline() (at time.Duration, ok bool) {
 	for _, in := range e.methods() {
-		if in.deadliner == nil {
-			continue
-		}
-		in.lock()
-		if !in.dead {
-			if t, has := in.deadliner.NextDeadline(); has && (!ok || t < at) {
-				at, ok = t, true
-			}
+		in.Lock()
+		if t, has := in.NextDeadline(); has && (!ok || t < at) {
+			at, ok = t, true
 		}
 		in.unlock()
 	}
 	return at, ok
 }
 
-// now is the time since the endpoint opened.
-func (e *Endpoint) now() time.Duration { return time.Since(e.start) }
-
 // Stats returns the counts since the endpoint and its methods were opened and their
 // peers became known.
 func (e *Endpoint) Stats() Stats {
-	s := Stats{Endpoint: e.counters.read()}
+	var s Stats
+	s.Endpoint.Sleeps, s.Endpoint.Wakes, s.Endpoint.SpinsLost = e.monitor.Counts()
 	for _, in := range e.methods() {
-		in.lock()
-		s.Endpoint.Polls += in.polls
+		in.Lock()
+		s.Endpoint.Polls += in.Polls()
 		s.Endpoint.HandlerCalls += in.calls
 		s.Endpoint.SpinsWon += in.spinsWon
-		if st, ok := in.method.(Statser); ok && !in.dead {
+		if st, ok := in.method.(Statser); ok && !in.IsClosed() {
 			var m MethodStats
 			m, s.Peers = st.Stats(s.Peers)
 			m.Method = in.info.Name

@@ -48,7 +48,7 @@ func (c *Context) PostSendFile(to Addr, tag Tag, part FileRange, user any) (Post
 	if part.Len == 0 {
 		return c.postOne(KindSend, 0, to, tag, nil, user, nil)
 	}
-	in.lock()
+	in.Lock()
 	op, err := in.acquireLocked(c, to)
 	if err != nil {
 		in.unlock()

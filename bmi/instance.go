@@ -4,109 +4,68 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
+
+	"github.com/viaduct-hpc/viaduct/bmi/progress"
 )
 
 // An instance is one opened method of an endpoint, with the lock that serialises
 // all calls to it (the engine lock) and the lanes of all contexts. It is the Host
 // that the method sees.
 type instance struct {
-	engineLock
+	progress.Engine
 
 	// Fixed before any other goroutine sees the instance.
-	ep        *Endpoint
-	index     int
-	method    Method
-	info      Info
-	sleeper   Sleeper     // nil: the method does not support sleeping
-	deadliner Deadliner   // nil: the method has no deadlines
-	quick     QuickSender // nil: every send has an Op
-	files     FileSender  // nil: the method cannot send from files
-	watch     *watcher    // nil if Config.Manual
+	ep     *Endpoint
+	index  int
+	method Method
+	info   Info
+	quick  QuickSender // nil: every send has an Op
+	files  FileSender  // nil: the method cannot send from files
 	// quickBytes is the largest send that is tried without an Op; < 0: none.
 	quickBytes int
 
 	// Guarded by the engine lock.
-	lanes    []*lane // by Context.index; nil where the context posted nothing yet
-	closing  bool    // Close began: nothing is posted any more
-	dead     bool    // Close ended: the method is not called any more
-	handlers int     // handlers running now with the engine lock released
+	lanes   []*lane // by Context.index; nil where the context posted nothing yet
+	closing bool    // Close began: nothing is posted any more
 	// closeLater: Close could not wait for a handler, so the goroutine that runs
 	// the handler closes the method after its call of the method.
 	closeLater bool
 	begun      *QuickHandler // the handler between Begin and End; nil: none
 	private    []byte        // a copy of shared data, while a handler looks at it
 	idle       sync.Cond
-	polls      uint64
 	calls      uint64 // calls of handlers
 	spinsWon   uint64
-
-	// asleep: a goroutine is between Arm and Disarm, until sleepUntil (in terms
-	// of Config.Clock; < 0: no limit).
-	asleep     bool
-	sleepUntil time.Duration
-
-	// sleepMu is held from Arm to Disarm, by the one caller that sleeps or by the
-	// watcher, and while the method closes. stepBack asks the watcher to release
-	// it.
-	sleepMu  sync.Mutex
-	stepBack atomic.Bool
 
 	// orphaned: closeLater, but the handler panicked. The next Close call
 	// closes the method.
 	orphaned atomic.Bool
-
-	// opened tells Host.Wake that the fields above are set.
-	opened atomic.Bool
 }
 
-// An engineLock is a mutex that knows whether a goroutine waits for it, so that a
-// caller that polls in a loop can release it at once.
-type engineLock struct {
-	mu     sync.Mutex
-	wanted atomic.Int32
-}
-
-func (l *engineLock) lock() {
-	if l.mu.TryLock() {
-		return
-	}
-	l.wanted.Add(1)
-	l.mu.Lock()
-	l.wanted.Add(-1)
-}
-
-// unlock releases the engine lock. It first wakes a sleeper that would otherwise
-// sleep beyond a deadline of the method. While a handler runs, the method is in
-// the middle of a call; when none runs, that call has returned, and a method
-// marked closeLater can be closed.
+// unlock releases the engine lock at the end of a call of the application.
 func (in *instance) unlock() {
-	if in.begun != nil {
-		in.endQuickLocked() // messages that came within a post, or before a handler
+	if in.begun != nil || in.closeLater {
+		in.endCallLocked()
 	}
-	if in.closeLater && in.handlers == 0 {
-		in.closeLateLocked()
-	}
-	if in.asleep && in.deadliner != nil && !in.dead {
-		at, ok := in.deadliner.NextDeadline()
-		if ok && (in.sleepUntil < 0 || at < in.sleepUntil) {
-			in.sleepUntil = at
-			in.sleeper.Wake()
-		}
-	}
-	in.mu.Unlock()
+	in.Unlock()
 }
 
-// pollLocked lets the method make progress, unless a handler runs: a method is
-// polled by one goroutine at a time.
-func (in *instance) pollLocked() bool {
-	if in.handlers > 0 || in.dead {
-		return false
-	}
-	in.polls++
-	did := in.method.Poll()
+// endCallLocked is called when a call of the method has returned, and before a
+// handler runs within one. While a handler runs, the method is in the middle of a
+// call; when none runs, a method marked closeLater can be closed.
+func (in *instance) endCallLocked() {
 	if in.begun != nil {
 		in.endQuickLocked()
+	}
+	if in.closeLater && !in.PollsPaused() {
+		in.closeLateLocked()
+	}
+}
+
+// Poll lets the method make progress, after Engine.BeginPoll.
+func (in *instance) Poll() bool {
+	did := in.method.Poll()
+	if in.begun != nil || in.closeLater {
+		in.endCallLocked()
 	}
 	return did
 }
@@ -205,13 +164,13 @@ func (in *instance) arrived(from Addr, class Class, tag Tag, data []byte, shared
 // panics, the panic continues through the method. The engine lock then stays
 // free, so that a caller that recovers can still close the endpoint.
 func (in *instance) handleLocked(fn func(Message), m Message) {
-	in.handlers++
+	in.PausePolls()
 	in.calls++
 	in.unlock()
 	returned := false
 	defer func() {
 		if !returned {
-			in.lock()
+			in.Lock()
 			if in.closeLater { // but not here, within the method's call
 				in.closeLater = false
 				in.orphaned.Store(true)
@@ -222,47 +181,18 @@ func (in *instance) handleLocked(fn func(Message), m Message) {
 	}()
 	fn(m)
 	returned = true
-	in.lock()
+	in.Lock()
 	in.handlerDoneLocked()
 }
 
 // handlerDoneLocked wakes the goroutines that wait because a handler ran.
 func (in *instance) handlerDoneLocked() {
-	in.handlers--
-	if in.handlers > 0 {
-		return
+	in.ResumePolls()
+	if in.PollsPaused() {
+		return // another one runs
 	}
 	if in.closing {
 		in.idle.Broadcast()
 	}
-	in.ep.wakeEverybody()
-}
-
-// Wake implements Host.
-func (in *instance) Wake() {
-	if !in.opened.Load() {
-		return // no goroutine sleeps on a method that is not open yet
-	}
-	if in.sleeper != nil {
-		in.sleeper.Wake()
-		return
-	}
-	if in.watch != nil {
-		in.watch.pollSoon()
-	}
-}
-
-// napLocked is how long the caller may sleep before the method wants a poll; < 0
-// means without limit. It records the deadline for unlock.
-func (in *instance) napLocked() time.Duration {
-	in.sleepUntil = -1
-	if in.deadliner == nil {
-		return Forever
-	}
-	at, ok := in.deadliner.NextDeadline()
-	if !ok {
-		return Forever
-	}
-	in.sleepUntil = max(at, 0)
-	return max(at-in.ep.cfg.Clock(), 0)
+	in.ep.monitor.WakeAll()
 }

@@ -1,14 +1,10 @@
 package bmi
 
 import (
-	"context"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
 func TestOpID(t *testing.T) {
@@ -43,37 +39,4 @@ func TestGenerations(t *testing.T) {
 	op.gen, op.state = genMax, opCompleted
 	l.recycleLocked(op)
 	assert.NotZero(t, op.id(), "0 is no id")
-}
-
-// The last step of the monitor's protocol: the holder may have left just before
-// the waiter registered, so the waiter checks again instead of blocking.
-func TestParkLooksAtTheMonitorAgain(t *testing.T) {
-	e, err := Open(context.Background(), Config{})
-	require.NoError(t, err)
-	defer e.Close()
-	r := request{kind: waitUnexpected, class: -1, unexpected: make([]Unexpected, 1)}
-	returned := make(chan bool)
-	go func() { returned <- e.waitAsOther(&r, &e.queue.waits, newWaiter(), Forever) }()
-	select {
-	case served := <-returned:
-		assert.False(t, served)
-	case <-time.After(wallclock.Patience):
-		t.Fatal("waits although nobody holds the monitor")
-	}
-}
-
-func TestWaiterSet(t *testing.T) {
-	var s waiterSet
-	ws := make([]*waiter, 5)
-	for i := range ws {
-		ws[i] = new(waiter)
-		s.add(ws[i], 1)
-	}
-	for _, i := range []int{2, 4, 0} {
-		s.remove(ws[i], 1)
-	}
-	assert.ElementsMatch(t, []*waiter{ws[1], ws[3]}, s)
-	s.remove(ws[3], 1)
-	s.remove(ws[1], 1)
-	assert.Empty(t, s)
 }

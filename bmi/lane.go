@@ -66,7 +66,7 @@ func (l *lane) recycleLocked(op *Op) {
 	}
 	op.state = opFree
 	op.Peer, op.Private, op.Bufs = nil, nil, nil
-	op.user, op.err, op.waiter = nil, nil, nil
+	op.user, op.err, op.call = nil, nil, nil
 	op.one[0] = nil
 	if op.File.File != nil {
 		op.File = FileRange{}
@@ -79,7 +79,7 @@ func (l *lane) recycleLocked(op *Op) {
 	l.used--
 	if l.full {
 		l.full = false
-		l.in.ep.wakeList(&l.ctx.waits)
+		l.in.ep.monitor.WakeList(&l.ctx.waits)
 	}
 }
 
@@ -119,7 +119,7 @@ func (l *lane) findLocked(id OpID) *Op {
 		return nil
 	}
 	op := &l.chunks[chunk][i]
-	if op.gen != id.gen() || op.waiter != nil || (op.state != opPosted && op.state != opCompleted) {
+	if op.gen != id.gen() || op.call != nil || (op.state != opPosted && op.state != opCompleted) {
 		return nil
 	}
 	return op

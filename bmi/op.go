@@ -22,8 +22,8 @@ type Op struct {
 	// completed one by both.
 	next, prev *Op
 	lane       *lane
-	waiter     *waiter // of a blocking helper, which receives the completion
-	gen        uint64  // 1 ≤ gen ≤ genMax; changes whenever an id has been used
+	call       *call  // of a blocking function, which receives the completion
+	gen        uint64 // 1 ≤ gen ≤ genMax; changes whenever an id has been used
 	slot       uint32
 
 	size int
@@ -72,13 +72,13 @@ func (op *Op) Complete(size int, err error) {
 		return
 	}
 	op.state = opCompleted
-	if w := op.waiter; w != nil {
-		w.completeLocked(op)
+	if op.call != nil {
+		op.call.completeLocked(op)
 	} else {
 		l.pushLocked(op)
 	}
-	if l.ctx.waits.waiting() {
-		l.in.ep.wakeList(&l.ctx.waits)
+	if l.ctx.waits.Waiting() {
+		l.in.ep.monitor.WakeList(&l.ctx.waits)
 	}
 }
 

@@ -36,7 +36,7 @@ func (c *Context) SendUnexpectedNow(to Addr, class Class, tag Tag, head, body []
 	if len(head)+len(body) > in.quickBytes || class != 0 && !in.info.Classes {
 		return false
 	}
-	in.lock()
+	in.Lock()
 	sent := in.sendNowLocked(c, to, KindSendUnexpected, class, tag, head, body)
 	in.unlock()
 	return sent
@@ -67,7 +67,7 @@ func (c *Context) PostSendUnexpectedList(to Addr, class Class, tag Tag, bufs [][
 }
 
 // postOne posts a message in one piece. w is the waiter of a blocking helper, or nil.
-func (c *Context) postOne(kind Kind, class Class, a Addr, tag Tag, buf []byte, user any, w *waiter) (Posted, error) {
+func (c *Context) postOne(kind Kind, class Class, a Addr, tag Tag, buf []byte, user any, w *call) (Posted, error) {
 	in, err := c.ep.check(a)
 	if err != nil {
 		return Posted{}, err
@@ -75,7 +75,7 @@ func (c *Context) postOne(kind Kind, class Class, a Addr, tag Tag, buf []byte, u
 	if err := in.fits(kind, class, len(buf)); err != nil {
 		return Posted{}, err
 	}
-	in.lock()
+	in.Lock()
 	if kind != KindRecv && len(buf) <= in.quickBytes && in.sendNowLocked(c, a, kind, class, tag, buf, nil) {
 		in.unlock()
 		return Posted{Done: true, Size: len(buf)}, nil
@@ -90,7 +90,7 @@ func (c *Context) postOne(kind Kind, class Class, a Addr, tag Tag, buf []byte, u
 	op.Bufs, op.Size = op.one[:], len(buf)
 	op.user = user
 	if w != nil {
-		op.waiter, w.op, w.in = w, op, in
+		op.call, w.op, w.in = w, op, in
 	}
 	posted := in.postLocked(op, w)
 	in.unlock()
@@ -113,7 +113,7 @@ func (c *Context) postList(kind Kind, class Class, a Addr, tag Tag, bufs [][]byt
 	if err := in.fits(kind, class, size); err != nil {
 		return Posted{}, err
 	}
-	in.lock()
+	in.Lock()
 	op, err := in.acquireLocked(c, a)
 	if err != nil {
 		in.unlock()
@@ -163,7 +163,7 @@ func (in *instance) acquireLocked(c *Context, a Addr) (*Op, error) {
 }
 
 // postLocked hands the operation to the method.
-func (in *instance) postLocked(op *Op, w *waiter) Posted {
+func (in *instance) postLocked(op *Op, w *call) Posted {
 	if op.Kind == KindRecv {
 		in.method.PostRecv(op)
 	} else {
@@ -173,7 +173,7 @@ func (in *instance) postLocked(op *Op, w *waiter) Posted {
 }
 
 // postedLocked is the result of a post, once the method has taken the operation.
-func (op *Op) postedLocked(w *waiter) Posted {
+func (op *Op) postedLocked(w *call) Posted {
 	if w != nil && w.done {
 		return Posted{} // failed within the post: op is free again
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/bmi/progress"
 	"github.com/viaduct-hpc/viaduct/internal/spin"
 )
 
@@ -67,8 +68,8 @@ func (c *Context) TestUntil(done func() bool, out []Completion, wait time.Durati
 // Notify makes the callers of TestUntil check their done functions. It costs next to
 // nothing if none of them sleeps.
 func (c *Context) Notify() {
-	if c.waits.waiting() {
-		c.ep.wakeList(&c.waits)
+	if c.waits.Waiting() {
+		c.ep.monitor.WakeList(&c.waits)
 	}
 }
 
@@ -90,9 +91,9 @@ type request struct {
 	bad        bool // id, or one of ids, is not pending: unknown
 	unknown    OpID
 
-	until  func() bool // waitContext: a second condition that ends the wait; may be nil
-	in     *instance   // waitCall, waitQuiet, waitRoom
-	waiter *waiter     // waitCall
+	until func() bool // waitContext: a second condition that ends the wait; may be nil
+	in    *instance   // waitCall, waitQuiet, waitRoom
+	call  *call       // waitCall
 }
 
 type waitKind uint8
@@ -114,7 +115,7 @@ func (r *request) takeLocked(in *instance) bool {
 		return in.ep.takeUnexpected(r)
 	}
 	if r.kind == waitCall {
-		return r.in == in && r.waiter.done
+		return r.in == in && r.call.done
 	}
 	l := in.existingLocked(r.ctx)
 	if l == nil {
@@ -180,13 +181,13 @@ func (r *request) takeOpLocked(l *lane, id OpID, out *Completion) {
 }
 
 // test runs the request of an application.
-func (e *Endpoint) test(r *request, a *waitList, wait time.Duration) (int, error) {
+func (e *Endpoint) test(r *request, list *progress.List, wait time.Duration) (int, error) {
 	polls := 1
 	if wait != 0 && !e.cfg.Manual {
-		polls = e.spinner.firstPolls()
+		polls = e.monitor.FirstPolls()
 	}
 	if !e.first(r, polls) && wait != 0 {
-		e.wait(r, a, wait, nil)
+		e.wait(r, list, wait, nil)
 	}
 	if r.n > 0 {
 		return r.n, nil
@@ -222,7 +223,7 @@ func (e *Endpoint) first(r *request, polls int) bool {
 	all := e.methods()
 	if len(all) == 1 {
 		in := all[0]
-		in.lock()
+		in.Lock()
 		ok := r.takeLocked(in)
 		if !ok {
 			ok, _ = in.burstLocked(r, polls)
@@ -240,7 +241,7 @@ func (e *Endpoint) first(r *request, polls int) bool {
 	ok := false
 	for i := range all {
 		in := all[(start+i)%len(all)]
-		in.lock()
+		in.Lock()
 		if r.takeLocked(in) {
 			ok = true
 		} else if served, _ := in.burstLocked(r, polls/len(all)+1); served {
@@ -251,12 +252,52 @@ func (e *Endpoint) first(r *request, polls int) bool {
 	return ok
 }
 
+// takeAll collects the results that are already there, from all methods.
+func (e *Endpoint) takeAll(r *request) bool {
+	served := false
+	for _, in := range e.methods() {
+		in.Lock()
+		served = r.takeLocked(in) || served
+		in.unlock()
+	}
+	return served
+}
+
+// wait waits until the request is served, the time is over, its context closes, or w is
+// cancelled. It reports whether the request was served. Completions wake the waiters in
+// list; it is nil if the operation itself knows its waiter, w. When the endpoint closes,
+// wait waits until every method has closed, and then checks the request a last time.
+//
+// The list is not a field of the request because the monitor keeps it, and a request can
+// live on the caller's stack only if nothing that it points to is kept.
+func (e *Endpoint) wait(r *request, list *progress.List, limit time.Duration, w *progress.Waiter) bool {
+	if e.cfg.Manual {
+		return false
+	}
+	served := e.monitor.Wait(func(index, polls int) (met, moved bool) {
+		in := e.methods()[index]
+		if r.takeLocked(in) || r.overLocked() {
+			return true, false
+		}
+		return in.burstLocked(r, polls)
+	}, list, w, limit)
+	if !served && e.closing.Load() {
+		<-e.closed
+	}
+	return served || e.takeAll(r)
+}
+
+// overLocked reports whether the request cannot be served any more, because its context has closed.
+func (r *request) overLocked() bool {
+	return r.ctx != nil && r.ctx.closed.Load() && r.kind != waitQuiet && r.kind != waitCall
+}
+
 // burstLocked polls several times within one hold of the engine lock, but releases the
 // lock as soon as another goroutine wants it. moved reports whether the method made
 // progress, even if only for another waiter or with part of a message.
 func (in *instance) burstLocked(r *request, polls int) (served, moved bool) {
 	for range polls {
-		if in.pollLocked() {
+		if in.BeginPoll() && in.Poll() {
 			moved = true
 			if r.takeLocked(in) {
 				if polls > 1 {
@@ -265,7 +306,7 @@ func (in *instance) burstLocked(r *request, polls int) (served, moved bool) {
 				return true, true
 			}
 		}
-		if in.wanted.Load() != 0 || in.handlers > 0 {
+		if in.EndBurst() {
 			return false, moved
 		}
 		if polls > 1 {

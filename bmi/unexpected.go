@@ -153,8 +153,8 @@ func (e *Endpoint) queueUnexpected(from Addr, class Class, tag Tag, data []byte)
 	}
 	accepted := q.putLocked(from, class, tag, data)
 	q.mu.Unlock()
-	if accepted && q.waits.waiting() {
-		e.wakeList(&q.waits)
+	if accepted && q.waits.Waiting() {
+		e.monitor.WakeList(&q.waits)
 	}
 	return accepted, nil
 }

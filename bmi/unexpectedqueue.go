@@ -3,6 +3,7 @@ package bmi
 import (
 	"sync"
 
+	"github.com/viaduct-hpc/viaduct/bmi/progress"
 	"github.com/viaduct-hpc/viaduct/internal/queue"
 )
 
@@ -24,7 +25,7 @@ type unexpectedQueue struct {
 
 	pool   [poolSizes]*unexpectedItem
 	pooled int // bytes in the pool
-	waits  waitList
+	waits  progress.List
 }
 
 type unexpectedItem struct {

@@ -1,5 +1,5 @@
 /*
- * Sleeping and waking in package bmi: callers that wait for one operation each,
+ * Sleeping and waking in package bmi/progress: callers that wait for one operation each,
  * on an endpoint with one method that can be slept on. See README.md.
  *
  * A message arrives by a store to a slot. The side that stores it then rings the
@@ -27,7 +27,7 @@
 #define BUG_SEND_NO_FENCE 7    /* a sender looks for the request before its message can be seen */
 #define BUG_NO_STEP_BACK 8     /* a caller waits for the watcher's sleep without ending it */
 #define BUG_ARM_BLIND 9        /* Arm does not look at the slots */
-#define BUG_WAKE_SLEEPER_ONLY 10  /* a completion does not wake the callers that are parked */
+#define BUG_WAKE_SLEEPER_ONLY 10  /* a completion does not wake the callers that block */
 #define BUG_NO_RESUME 11       /* the watcher is not told that the application has stopped sleeping */
 
 #ifndef CALLERS
@@ -40,25 +40,25 @@
 /* By caller: */
 bit slot[CALLERS];        /* its message can be seen */
 bit done[CALLERS];        /* its operation is complete */
-bit registered[CALLERS];  /* it is in its waitList and in monitor.all */
-bit sleeping[CALLERS];    /* waiter.sleeping */
-bit ch[CALLERS];          /* waiter.ch holds a wake-up */
+bit registered[CALLERS];  /* it is in its List and in Monitor.all */
+bit sleeping[CALLERS];    /* Waiter.sleepsOn */
+bit ch[CALLERS];          /* Waiter.ch holds a wake-up */
 bit late;                 /* the deadline of caller 0 has passed */
 bit gone[CALLERS];        /* it has returned */
 
 bit lock;                 /* the engine lock */
-bit busy;                 /* monitor.busy */
+bit busy;                 /* Monitor.held */
 bit wanted;               /* the owner of the slots asks for the bell, as senders see it */
 bit bell;                 /* ends Sleep; it stays until a Sleep takes it */
-bit sleep_mu;             /* instance.sleepMu */
-bit step_back;            /* instance.stepBack */
-bit parked;               /* the watcher is parked */
-bit kick;
+bit sleep_mu;             /* Engine.sleepMu */
+bit step_back;            /* Engine.sleepWanted */
+bit yields;               /* the watcher is yielding */
+bit again;
 
 inline engine_lock()   { atomic { lock == 0 -> lock = 1 } }
 inline engine_unlock() { lock = 0 }
 
-/* wake: waiter.wake, with monitor.mu held. */
+/* wake: Monitor.Wake, with Monitor.mu held. */
 inline wake(w) {
 	ch[w] = 1;
 	if
@@ -83,7 +83,7 @@ inline poll() {
 inline complete(w) {
 	if
 	:: atomic { ARRIVED(w) -> done[w] = 1 };
-		atomic { /* waitList.waiting, then wakeList */
+		atomic { /* List.Waiting, then WakeList */
 			if
 #if BUG == BUG_WAKE_SLEEPER_ONLY
 			:: registered[w] && sleeping[w] -> wake(w)
@@ -140,8 +140,8 @@ inline unregister(w) {
 	atomic { registered[w] = 0; sleeping[w] = 0 }
 }
 
-/* handover: Endpoint.handover. It wakes any of the registered callers. */
-inline handover() {
+/* hand_over: Monitor.handOver. It wakes any of the registered callers. */
+inline hand_over() {
 	if
 	:: busy -> skip
 	:: else ->
@@ -162,8 +162,8 @@ inline handover() {
 
 #define OVER(w) (w == 0 && late)
 
-/* sleep_direct: Endpoint.sleepDirect. */
-inline sleep_direct(w) {
+/* sleep_on: Monitor.sleepOn. */
+inline sleep_on(w) {
 	/* takeSleep */
 	if
 	:: atomic { sleep_mu == 0 -> sleep_mu = 1 }
@@ -205,14 +205,14 @@ inline give_sleep() {
 	sleep_mu = 0;
 #if BUG != BUG_NO_RESUME
 	if
-	:: parked -> kick = 1
+	:: yields -> again = 1
 	:: else
 	fi
 #endif
 }
 
-/* park: Endpoint.park. */
-inline park(w) {
+/* block: Monitor.block. */
+inline block(w) {
 	register(w, 0);
 #if BUG != BUG_NO_RECHECK
 	engine_lock();
@@ -237,7 +237,7 @@ inline park(w) {
 	engine_unlock()
 }
 
-/* caller: Endpoint.wait. */
+/* caller: Monitor.Wait. */
 proctype caller(byte me) {
 	bit served, armed;
 	do
@@ -251,17 +251,17 @@ proctype caller(byte me) {
 			engine_unlock();
 			do
 			:: served || OVER(me) -> break
-			:: else -> sleep_direct(me) /* lead */
+			:: else -> sleep_on(me)
 			od;
 #if BUG == BUG_HANDOVER_EARLY
-			handover();
+			hand_over();
 #endif
 			busy = 0
-		:: busy -> park(me)
+		:: busy -> block(me)
 		fi
 	od;
 #if BUG != BUG_NO_HANDOVER && BUG != BUG_HANDOVER_EARLY
-	handover();
+	hand_over();
 #endif
 	gone[me] = 1
 }
@@ -292,14 +292,14 @@ end_asleep:		atomic { bell -> bell = 0 }
 		engine_unlock();
 end_rest:	step_back == 0 /* it rests, and looks again */
 	:: sleep_mu ->
-		parked = 1;
+		yields = 1;
 		if
 		:: atomic { sleep_mu == 0 -> sleep_mu = 1 };
-			parked = 0;
+			yields = 0;
 			goto sleeps
 		:: sleep_mu ->
-end_parked:		atomic { kick -> kick = 0 };
-			parked = 0
+end_yields:		atomic { again -> again = 0 };
+			yields = 0
 		fi
 	od
 }

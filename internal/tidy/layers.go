@@ -23,16 +23,17 @@ var layerTable = []layer{
 	{"peer/...", []string{"peer"}},
 
 	// The interface. Its test doubles import nothing else.
-	{"bmi", []string{"internal/spin", "internal/queue"}},
+	{"bmi", []string{"bmi/progress", "internal/spin", "internal/queue"}},
+	{"bmi/progress", []string{"internal/spin"}},
 	{"bmi/...", []string{"bmi"}},
 
 	// What methods have in common, then the VIA method, top to bottom.
 	{"methods/inbox", []string{"bmi", "matchbits", "peer", "internal/queue", "internal/pieces", "internal/buffers"}},
-	{"methods/methodtest/...", []string{"bmi", "internal/sim", "internal/race"}},
+	{"methods/methodtest/...", []string{"bmi", "internal/sim", "internal/race", "internal/freeport"}},
 	// Only one room knows VIs. Providers, capabilities and errors pass through it as the seam defines them, so the method imports
 	// package nic. Only one file knows which NICs there are.
 	{"methods/via/register.go", []string{"bmi", "methods/via/nic/..."}},
-	{"methods/via", []string{"bmi", "matchbits", "peer", "methods/via/link", "methods/via/wire", "methods/via/bulk", "methods/via/flow", "methods/via/nic", "methods/inbox", "internal/queue", "internal/pieces", "internal/buffers", "internal/seldom"}},
+	{"methods/via", []string{"bmi", "matchbits", "peer", "methods/via/link", "methods/via/wire", "methods/via/bulk", "methods/via/flow", "methods/via/nic", "methods/inbox", "internal/queue", "internal/timers", "internal/pieces", "internal/buffers", "internal/seldom"}},
 	{"methods/via/wire", []string{"matchbits"}},
 	{"methods/via/link", []string{"matchbits", "peer", "methods/via/vipl", "methods/via/wire", "methods/via/flow", "methods/via/nic", "internal/queue", "internal/pieces"}},
 	{"methods/via/bulk", nil},
@@ -51,14 +52,15 @@ var layerTable = []layer{
 	{"methods/via/nic/udp/dgram", nil},
 	{"methods/via/nic/udp/dgram/dgramtest", []string{"methods/via/nic/udp/dgram", "internal/seamtest"}},
 	{"methods/via/nic/udp/dgram/...", []string{"methods/via/nic/udp/dgram", "internal/sim", "internal/netpoll"}},
-	{"methods/via/nic/udp", []string{"methods/via/nic", "methods/via/nic/udp/...", "internal/names", "internal/queue", "internal/buffers"}},
+	{"methods/via/nic/udp", []string{"methods/via/nic", "methods/via/nic/udp/...", "internal/names", "internal/queue", "internal/timers", "internal/buffers"}},
 	{"methods/via/nic/udp/udptest", []string{"methods/via/nic", "methods/via/nic/udp/...", "methods/via/nic/udp", "internal/sim"}},
+	{"methods/via/nic/shm", []string{"methods/via/nic", "internal/timers"}},
 	{"methods/via/nic/...", []string{"methods/via/nic"}},
 
 	// Other methods never import each other.
 	{"methods/tcp/stack/sim", []string{"methods/tcp/stack", "internal/sim"}},
 	{"methods/tcp/stack/stacktest", []string{"methods/tcp/stack", "internal/seamtest"}},
-	{"methods/tcp/...", []string{"bmi", "matchbits", "peer", "methods/inbox", "methods/tcp/...", "internal/pieces", "internal/names", "internal/queue", "internal/buffers", "internal/netpoll", "internal/keyfile", "internal/machine"}},
+	{"methods/tcp/...", []string{"bmi", "matchbits", "peer", "methods/inbox", "methods/tcp/...", "internal/pieces", "internal/names", "internal/queue", "internal/timers", "internal/buffers", "internal/netpoll", "internal/keyfile", "internal/machine"}},
 	{"plugins/...", []string{"bmi", "plugins/...", "internal/spin", "internal/queue", "internal/pieces"}},
 
 	// Packages above bmi know no method.
@@ -121,6 +123,7 @@ var layerTable = []layer{
 	{"internal/verdict", nil},
 	{"internal/seamtest", nil},
 	{"internal/queue", nil},
+	{"internal/timers", nil},
 	{"internal/seldom", nil},
 	{"internal/buffers", nil},
 	{"internal/pieces", nil},

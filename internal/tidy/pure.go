@@ -11,7 +11,7 @@ import (
 // is deterministic.
 var purePackages = []string{
 	"matchbits", "peer", "methods/via/wire", "methods/via/bulk", "methods/via/flow", "methods/via/nic/udp/wire", "methods/via/nic/udp/reliable",
-	"methods/inbox", "internal/pieces", "mpi/core/wire", "mpi/errclass", "pvfs/config", "pvfs/stripe", "pvfs/datatype",
+	"methods/inbox", "internal/pieces", "internal/timers", "mpi/core/wire", "mpi/errclass", "pvfs/config", "pvfs/stripe", "pvfs/datatype",
 }
 
 // pureImports are the only packages outside this module that they may import.

@@ -1,10 +1,9 @@
 package methodtest
 
 import (
-	"net"
 	"sync"
 
-	"github.com/stretchr/testify/require"
+	"github.com/viaduct-hpc/viaduct/internal/freeport"
 )
 
 // Named is a Subject.Address for methods whose addresses are names: scheme://name.
@@ -13,7 +12,7 @@ func Named(scheme string) func(name string) string {
 }
 
 // UDPPorts is a Subject.Address for methods over datagrams. It gives each name a loopback
-// address of scheme with a port that was free when the name was first used.
+// address of scheme with a port that nothing else uses.
 func UDPPorts(t T, scheme string) func(name string) string {
 	var mu sync.Mutex // tests open endpoints from several goroutines
 	ports := map[string]string{}
@@ -21,10 +20,7 @@ func UDPPorts(t T, scheme string) func(name string) string {
 		mu.Lock()
 		defer mu.Unlock()
 		if ports[name] == "" {
-			c, err := net.ListenPacket("udp", "127.0.0.1:0")
-			require.NoError(t, err)
-			ports[name] = c.LocalAddr().String()
-			require.NoError(t, c.Close())
+			ports[name] = freeport.UDPAddress(t)
 		}
 		return scheme + "://" + ports[name]
 	}

@@ -89,7 +89,7 @@ func (m *method) listenAt(at netip.AddrPort) error {
 
 // markAccepting records that connections may be waiting.
 func (m *method) markAccepting(ln *listener) {
-	if !ln.more && ln.place == 0 {
+	if !ln.more && !ln.place.IsSet() {
 		ln.more = true
 		m.accepting = append(m.accepting, ln)
 	}
@@ -125,7 +125,7 @@ func (m *method) acceptFrom(ln *listener) bool {
 			// No event will report that there is room again.
 			m.errors.TurnedAway++
 			m.warn("no room for another connection, some wait", "at", ln.Addr().String(), "cause", err)
-			m.set(&ln.timer, m.clock()+acceptPause)
+			m.timers.Set(&ln.timer, m.clock()+acceptPause)
 			return false
 		}
 		if m.shares.all >= m.opts.Connections && !m.makeRoom(s.Remote()) {
@@ -135,7 +135,7 @@ func (m *method) acceptFrom(ln *listener) bool {
 		}
 		c := m.newConn(s, i)
 		m.shares.add(c)
-		m.set(&c.timer, m.clock()+m.opts.ConnectTimeout)
+		m.timers.Set(&c.timer, m.clock()+m.opts.ConnectTimeout)
 		m.opening(c)
 	}
 	return true

@@ -166,7 +166,7 @@ func (m *method) parse(c *conn, p []byte) []byte {
 func (m *method) nextStage(c *conn) {
 	c.stage++
 	if c.sendErr == nil {
-		m.unset(&c.timer)
+		m.timers.Stop(&c.timer)
 	}
 }
 

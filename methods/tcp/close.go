@@ -16,7 +16,7 @@ import (
 func (m *method) Close(ctx context.Context) error {
 	m.closing = true
 	for _, ln := range m.listeners {
-		m.unset(&ln.timer)
+		m.timers.Stop(&ln.timer)
 		_ = ln.Close()
 	}
 	m.accepting = nil

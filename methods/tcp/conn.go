@@ -118,7 +118,7 @@ func (m *method) open(c *conn) {
 	c.state = connOpen
 	m.conns++
 	c.writable = true
-	m.unset(&c.timer)
+	m.timers.Stop(&c.timer)
 	if r := c.r; r != nil {
 		m.endDial(r)
 		r.failed = nil
@@ -162,7 +162,7 @@ func (m *method) forgetConn(c *conn) {
 	c.state = connClosed
 	c.stream.Close()
 	m.freeSlot(c.slot)
-	m.unset(&c.timer)
+	m.timers.Stop(&c.timer)
 	m.makeCold(c)
 	m.endRoomWait(c)
 	if c.share != nil {
@@ -250,24 +250,24 @@ func (m *method) incomplete(c *conn) {
 
 // deadline sets or clears the connection's timer after it was read.
 func (m *method) deadline(c *conn) {
-	set := c.place > 0
+	set := c.place.IsSet()
 	switch {
 	case c.state != connOpen:
 	case c.block != blockNone && c.hungUp, c.sendErr != nil:
 		// A message that was not complete had its own time, which is longer.
-		if at := m.clock() + m.opts.HangupTimeout; !set || at < c.timer.at {
-			m.set(&c.timer, at)
+		if at := m.clock() + m.opts.HangupTimeout; !set || at < c.place.At() {
+			m.timers.Set(&c.timer, at)
 		}
 	case c.block == blockNone && c.reader.Partial():
 		if !set {
-			m.set(&c.timer, m.clock()+m.opts.HeaderTimeout)
+			m.timers.Set(&c.timer, m.clock()+m.opts.HeaderTimeout)
 		}
 	case c.block == blockNone && c.in.buffered():
 		if !set {
-			m.set(&c.timer, m.clock()+m.opts.MessageTimeout)
+			m.timers.Set(&c.timer, m.clock()+m.opts.MessageTimeout)
 		}
 	case set:
-		m.unset(&c.timer)
+		m.timers.Stop(&c.timer)
 	}
 }
 

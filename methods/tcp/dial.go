@@ -28,14 +28,14 @@ func (m *method) startDial(r *remote) {
 	d := &dial{r: r, until: m.clock() + m.opts.ConnectTimeout, pause: retryMin}
 	d.owner = d
 	r.dial = d
-	m.set(&d.timer, d.until)
+	m.timers.Set(&d.timer, d.until)
 	m.dialNext(d)
 }
 
 // endDial ends the attempt to connect, if there is one.
 func (m *method) endDial(r *remote) {
 	if r.dial != nil {
-		m.unset(&r.dial.timer)
+		m.timers.Stop(&r.dial.timer)
 		r.dial = nil
 	}
 }
@@ -74,7 +74,7 @@ func (m *method) dialNext(d *dial) {
 	}
 	if m.opts.RetryAbsent && errors.Is(d.err, stack.ErrRefused) {
 		d.paused, d.next = true, 0
-		m.set(&d.timer, min(m.clock()+d.pause, d.until))
+		m.timers.Set(&d.timer, min(m.clock()+d.pause, d.until))
 		d.pause = min(2*d.pause, retryMax)
 		return
 	}
@@ -128,7 +128,7 @@ func (m *method) dialFailed(d *dial, cause error) {
 func (d *dial) expired(m *method) {
 	if d.paused && m.clock() < d.until {
 		d.paused = false
-		m.set(&d.timer, d.until)
+		m.timers.Set(&d.timer, d.until)
 		m.dialNext(d)
 		return
 	}

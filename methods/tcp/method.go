@@ -9,6 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/buffers"
 	"github.com/viaduct-hpc/viaduct/internal/names"
 	"github.com/viaduct-hpc/viaduct/internal/queue"
+	"github.com/viaduct-hpc/viaduct/internal/timers"
 	"github.com/viaduct-hpc/viaduct/methods/inbox"
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
@@ -40,7 +41,7 @@ type method struct {
 	roomWaiters      queue.List[roomWaiter, *roomWaiter] // their message waits for Options.EarlyBytes
 
 	accepting, acceptingNext []*listener
-	timers                   timers
+	timers                   timers.Wheel[timer, *timer]
 
 	name    string // scheme of the addresses
 	log     *slog.Logger
@@ -78,9 +79,7 @@ func (m *method) Poll() bool {
 	if !m.ready.Empty() {
 		did = m.readReady() || did
 	}
-	if len(m.timers) > 0 {
-		did = m.expire() || did
-	}
+	did = m.expire() || did
 	if m.inbox.Holds() {
 		did = m.inbox.OfferHeld(m.heldTaken) || did
 	}

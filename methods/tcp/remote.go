@@ -133,7 +133,7 @@ func (m *method) retire(r *remote) {
 	}
 	if r.inbox.Early() > 0 {
 		r.owner = r
-		m.set(&r.timer, m.clock()+m.opts.HangupTimeout)
+		m.timers.Set(&r.timer, m.clock()+m.opts.HangupTimeout)
 	}
 	m.maybeRelease(r)
 }
@@ -145,7 +145,7 @@ func (r *remote) expired(m *method) { m.dropEarly(r) }
 // maybeRelease gives back a retired peer's id once it is not needed any more.
 func (m *method) maybeRelease(r *remote) {
 	if r.gone && r.inbox.Early() == 0 && m.remotes.Give(r.id, r.generation) {
-		m.unset(&r.timer)
+		m.timers.Stop(&r.timer)
 		m.past.Add(&r.count.Traffic)
 	}
 }

@@ -1,7 +1,6 @@
 package via_test
 
 import (
-	"net"
 	"testing"
 	"time"
 
@@ -9,17 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/freeport"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/methods/via"
 )
-
-// unusedUDP is an address where no endpoint listens.
-func unusedUDP(t *testing.T) string {
-	s, err := net.ListenPacket("udp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer s.Close()
-	return s.LocalAddr().String()
-}
 
 // postUDP sends an unexpected message to an address from an endpoint of its own.
 func postUDP(t *testing.T, opts via.Options, to string) *bmi.Context {
@@ -41,7 +33,7 @@ func postUDP(t *testing.T, opts via.Options, to string) *bmi.Context {
 func TestUDPNobodyThere(t *testing.T) {
 	t.Setenv("VIADUCT_UDP_INSECURE", "1")
 	start := time.Now()
-	c := postUDP(t, via.Options{}, unusedUDP(t))
+	c := postUDP(t, via.Options{}, freeport.UDPAddress(t))
 	var done [1]bmi.Completion
 	n, err := c.TestContext(done[:], wallclock.Patience)
 	require.NoError(t, err)
@@ -54,7 +46,7 @@ func TestUDPNobodyThere(t *testing.T) {
 // yet do not fail.
 func TestUDPListenersMayComeLater(t *testing.T) {
 	t.Setenv("VIADUCT_UDP_INSECURE", "1")
-	to := unusedUDP(t)
+	to := freeport.UDPAddress(t)
 	c := postUDP(t, via.Options{RetryAbsent: true}, to)
 	var done [1]bmi.Completion
 	n, err := c.TestContext(done[:], 200*time.Millisecond)

@@ -122,7 +122,7 @@ func (m *method) takeRequest(id peer.Request) *link.Request {
 }
 
 func (m *method) linkConnect(r *remote, a *peer.Action) {
-	r.startAnew()
+	m.startAnew(r)
 	err := m.links.Connect(&r.link, a.Link, r.host(), &wire.LinkReq{
 		Version: uint32(a.Hello.Version), Session: a.Hello.Session,
 		Attempt: a.Hello.Attempt, Name: a.Hello.Name,
@@ -133,16 +133,19 @@ func (m *method) linkConnect(r *remote, a *peer.Action) {
 }
 
 func (m *method) linkAccept(r *remote, a *peer.Action) {
-	r.startAnew()
+	m.startAnew(r)
 	if err := m.links.Accept(&r.link, a.Link, m.takeRequest(a.Request)); err != nil {
 		m.linkFailed(r, a.Link, err)
 	}
 }
 
 // startAnew forgets what the peer was sending over its last link.
-func (r *remote) startAnew() {
+func (m *method) startAnew(r *remote) {
 	r.eagerBytes = 0
-	r.assembly = assembly{}
+	if a := r.assembly; a != nil {
+		r.assembly = nil
+		m.endAssembly(a)
+	}
 }
 
 // closeLink takes the link out of use.

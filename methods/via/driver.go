@@ -210,7 +210,6 @@ func newMethod(name, host string, links *link.Links, cfg bmi.MethodConfig, opts 
 		eagerBytes:      min(opts.EagerBytes, EagerPacketsMax*(caps.MTUBytes-wire.HeaderLen)),
 		directBytes:     links.DirectBytes(),
 		seed:            opts.Seed,
-		nextTick:        never,
 		remotes:         peer.NewIDs[*remote](peer.IDMax, peer.IDQuarantine),
 		byHost:          make(map[string]*remote),
 		waitingRequests: make(map[peer.Request]*link.Request),

@@ -11,14 +11,29 @@ import (
 // assembly is an eager message of several packets that is arriving. Its packets
 // follow each other, so a peer has one at most.
 type assembly struct {
-	length, arrived int32 // 0 ≤ arrived < length while one is under way; both are at most EagerBytesMax
+	length, arrived int32 // 0 ≤ arrived < length; both are at most EagerBytesMax
 	tag             uint32
 	msg             *inbox.Message // an expected message; nil: an unexpected one
 	class           bmi.Class
 	buf             []byte // of an unexpected message
 }
 
-func (a *assembly) active() bool { return a.length > 0 }
+// keepAssembly keeps an assembly until the next packet of the peer.
+func (m *method) keepAssembly(r *remote, a assembly) {
+	if last := len(m.assemblies) - 1; last >= 0 {
+		r.assembly = m.assemblies[last]
+		m.assemblies = m.assemblies[:last]
+	} else {
+		r.assembly = new(assembly)
+	}
+	*r.assembly = a
+}
+
+// endAssembly gives back the record of an assembly that its peer does not have any more.
+func (m *method) endAssembly(a *assembly) {
+	*a = assembly{}
+	m.assemblies = append(m.assemblies, a)
+}
 
 // eagerArrived handles an EXPECTED or UNEXPECTED packet.
 func (m *method) eagerArrived(r *remote, h wire.Header, body []byte, unexpected, shared bool) error {
@@ -26,7 +41,7 @@ func (m *method) eagerArrived(r *remote, h wire.Header, body []byte, unexpected,
 		return m.nextArrived(r, h, body, unexpected)
 	}
 	first := wire.ParseEagerFirst(h.Aux)
-	if r.assembly.active() || first.Length > m.eagerBytes || len(body) > first.Length ||
+	if r.assembly != nil || first.Length > m.eagerBytes || len(body) > first.Length ||
 		len(body) == 0 && first.Length > 0 {
 		return fmt.Errorf("eager message %v with %d bytes: %w", first, len(body), wire.ErrInvalid)
 	}
@@ -55,14 +70,14 @@ func (m *method) firstArrived(r *remote, h wire.Header, first wire.EagerFirst, b
 		}
 		a.msg.Write(body)
 	}
-	r.assembly = a
+	m.keepAssembly(r, a)
 }
 
 // nextArrived continues an assembly.
 func (m *method) nextArrived(r *remote, h wire.Header, body []byte, unexpected bool) error {
-	a := &r.assembly
+	a := r.assembly
 	next := wire.ParseEagerNext(h.Aux)
-	if !a.active() || unexpected != (a.msg == nil) || next.Offset != int(a.arrived) ||
+	if a == nil || unexpected != (a.msg == nil) || next.Offset != int(a.arrived) ||
 		h.Bits.Tag() != a.tag || len(body) == 0 || len(body) > int(a.length-a.arrived) {
 		return fmt.Errorf("eager packet %v with %d bytes: %w", next, len(body), wire.ErrInvalid)
 	}
@@ -80,22 +95,26 @@ func (m *method) nextArrived(r *remote, h wire.Header, body []byte, unexpected b
 // assembled ends an assembly whose last packet came.
 func (m *method) assembled(r *remote) {
 	a := r.assembly
-	r.assembly = assembly{}
+	r.assembly = nil
 	if a.msg != nil {
 		m.inbox.End(a.msg)
 	} else {
 		m.inbox.OfferBuffer(&r.inbox, a.class, bmi.Tag(a.tag), a.buf)
 	}
+	m.endAssembly(a)
 }
 
 // abandonAssembly ends an assembly whose rest will not come.
 func (m *method) abandonAssembly(r *remote, err error) {
 	a := r.assembly
-	r.assembly = assembly{}
-	switch {
-	case a.msg != nil:
+	if a == nil {
+		return
+	}
+	r.assembly = nil
+	if a.msg != nil {
 		m.inbox.Cut(a.msg, err)
-	case a.active():
+	} else {
 		m.buffers.Give(a.buf)
 	}
+	m.endAssembly(a)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/buffers"
+	"github.com/viaduct-hpc/viaduct/internal/timers"
 	"github.com/viaduct-hpc/viaduct/methods/inbox"
 	"github.com/viaduct-hpc/viaduct/methods/via/link"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
@@ -37,8 +38,7 @@ type method struct {
 	// Peers and operations with something to do in the next Poll.
 	moving, movingNext     []*opState // a part of them was not given to the NIC yet
 	settling, settlingNext []*opState // with memory to withdraw
-	timed, due             []*remote  // with a deadline
-	nextTick               time.Duration
+	timers                 timers.Wheel[remote, *remote]
 
 	name       string // scheme of the addresses
 	log        *slog.Logger
@@ -59,6 +59,7 @@ type method struct {
 
 	movers     movers
 	freeLarges []*large
+	assemblies []*assembly // free ones
 	buffers    buffers.Pool
 	rts        wire.RTS
 	cts        wire.CTS

@@ -8,6 +8,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/queue"
+	"github.com/viaduct-hpc/viaduct/internal/timers"
 	"github.com/viaduct-hpc/viaduct/methods/inbox"
 	"github.com/viaduct-hpc/viaduct/methods/via/link"
 	"github.com/viaduct-hpc/viaduct/peer"
@@ -27,9 +28,9 @@ type remote struct {
 	otherUser  bool  // user is neither this process's nor root
 	dropped    bool  // by DropAddr
 	gone       bool  // out of the tables
-	timedAt    int32 // place in method.timed plus one; 0: not there
 	eagerBytes int32 // largest message without RTS, in bytes; anew with each link
-	assembly   assembly
+	timer      timers.Timer[remote]
+	assembly   *assembly // an eager message of several packets that is arriving; nil: none
 
 	movers    []*opState                    // moves in DATA packets, waiting for a credit
 	ops       queue.List[opState, *opState] // everything not completed but what is in the inbox
@@ -113,7 +114,7 @@ func (m *method) forget(r *remote) {
 		delete(m.byHost, r.host())
 	}
 	m.remotes.Give(r.id, r.generation)
-	m.unwatch(r)
+	m.timers.Stop(r)
 	count := r.traffic()
 	m.past.Add(&count)
 }

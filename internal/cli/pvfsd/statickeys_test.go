@@ -3,7 +3,6 @@ package pvfsd
 import (
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,19 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/freeport"
 	"github.com/viaduct-hpc/viaduct/methods/via"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/secure"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 )
-
-// freeUDP is an unused port.
-func freeUDP(t *testing.T) string {
-	s, err := net.ListenPacket("udp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { require.NoError(t, s.Close()) }()
-	return s.LocalAddr().String()
-}
 
 // TestStaticKeysOfClients: over via+udp, a client acts for the users that -identities lists for its name, which is the name of
 // its key. A client with an unknown key gets nothing, whatever it calls itself.
@@ -32,7 +24,7 @@ func TestStaticKeysOfClients(t *testing.T) {
 	for _, name := range []string{"KEY_FILE", "KEY", "INSECURE"} {
 		t.Setenv("VIADUCT_UDP_"+name, "")
 	}
-	dir, at := t.TempDir(), freeUDP(t)
+	dir, at := t.TempDir(), freeport.UDPAddress(t)
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))

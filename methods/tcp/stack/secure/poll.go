@@ -11,9 +11,7 @@ func (t *Stack) Poll(events []stack.Event) int {
 	if t.notes.some.Load() {
 		t.heed()
 	}
-	if t.waiting.due(t.clock) {
-		t.expire(t.clock())
-	}
+	t.expire()
 	if t.hungry() {
 		t.nourish()
 	}

@@ -192,7 +192,6 @@ func (s *stream) linger() {
 
 // expire acts on the deadline of the stream.
 func (s *stream) expire() {
-	s.owner.unwatch(s)
 	switch s.state {
 	case stateShaking:
 		s.hs.stop()

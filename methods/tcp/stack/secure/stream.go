@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/internal/timers"
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 )
 
@@ -67,8 +68,7 @@ type stream struct {
 	name     string // the other side's, see PeerName
 	slot     stack.Token
 	token    stack.Token
-	deadline time.Duration
-	waits    int // position in the owner's waiting list, from 1; 0: not there
+	timer    timers.Timer[stream]
 	piece    [1][]byte
 	state    state
 	finish   finish

@@ -32,13 +32,10 @@ func (d *Device) acceptSockets() {
 
 func (d *Device) pauseAccept() {
 	d.unwatch(d.listener)
-	d.acceptPaused = true
-	d.acceptAt = d.clock() + acceptPause
-	d.dueAt(d.acceptAt)
+	d.set(&d.acceptPause.timer, &d.acceptPause, acceptPauseTime)
 }
 
 func (d *Device) resumeAccept() {
-	d.acceptPaused = false
 	if err := d.watch(d.listener, unix.EPOLLIN, token{kind: tokenListener}); err != nil {
 		d.pauseAccept()
 	}

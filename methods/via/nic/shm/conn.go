@@ -109,8 +109,8 @@ type conn struct {
 	request         nic.RequestID
 	hello           hello // client: what to send once connected
 	helloFDs        []int
+	timer           timer
 	deadline        time.Duration
-	retryAt         time.Duration
 	gone            bool   // requested: the client has closed meanwhile
 	drainTo         uint64 // draining: the number of messages to deliver
 	endErr          error  // why it ended
@@ -368,14 +368,6 @@ func (c *conn) closeHelloFDs() {
 		closeFD(fd)
 	}
 	c.helloFDs, c.hello = nil, hello{}
-}
-
-// stopTimer removes a connection's deadline.
-func (d *Device) stopTimer(c *conn) {
-	if i := slices.Index(d.timed, c); i >= 0 {
-		d.timed = slices.Delete(d.timed, i, i+1)
-		d.setCosts()
-	}
 }
 
 // push queues an event for the next Poll.

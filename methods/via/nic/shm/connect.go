@@ -75,8 +75,7 @@ func (c *conn) dial() {
 	err = d.connectTo(fd, c.remote)
 	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) {
 		closeFD(fd)
-		c.retryAt = d.clock() + dialRetry
-		d.dueAt(c.retryAt)
+		c.retryDial()
 		return
 	}
 	c.sock = fd

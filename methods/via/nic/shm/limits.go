@@ -56,7 +56,7 @@ const (
 	connectTimeout  = 5 * time.Second        // of Connect, if the caller gives none
 	greetTimeout    = 5 * time.Second        // for a hello after accept, and for a confirm
 	dialRetry       = 2 * time.Millisecond   // while the listener's backlog is full
-	acceptPause     = 100 * time.Millisecond // after accept ran out of descriptors
+	acceptPauseTime = 100 * time.Millisecond // after accept ran out of descriptors
 	trimEvery       = time.Second            // idle for two of these: buffer pages are given back
 	peerFresh       = 10 * time.Millisecond  // a check of the socket this recent still proves a peer alive
 	closeWait       = time.Second            // how long Close waits for remote accesses to end

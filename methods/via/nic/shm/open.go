@@ -21,6 +21,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/viaduct-hpc/viaduct/internal/timers"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
@@ -100,12 +101,11 @@ type Device struct {
 	openDir   string
 	crowd     crowd
 
-	listener     int
-	acceptPaused bool
-	acceptAt     time.Duration // when it is resumed
-	sweeps       []sweep
-	trimAt       time.Duration // 0: no connection has buffer pages
-	due          time.Duration // the earliest of all deadlines; 0: none
+	listener    int
+	acceptPause acceptPause
+	sweeps      int // that are scheduled
+	trim        trim
+	timers      timers.Wheel[timer, *timer]
 
 	table table
 	blank int // a table without entries, for other users; -1 until one is needed
@@ -147,6 +147,7 @@ func (pr Provider) Open(cfg nic.Config) (nic.Device, error) {
 		blank:    -1,
 	}
 	d.sleep.wakeFD, d.table.fd = -1, -1
+	d.acceptPause.dev, d.trim.dev = d, d
 	binary.NativeEndian.PutUint64(d.one[:], 1)
 	if d.addr == "" {
 		d.addr = fmt.Sprintf("~%d.%d", os.Getpid(), deviceCount.Add(1))

@@ -1,7 +1,6 @@
 package shm
 
 import (
-	"fmt"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -10,13 +9,6 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
-
-// sweep is a socket file to check because its process may have ended.
-type sweep struct {
-	name string
-	at   time.Duration
-	try  int
-}
 
 // Poll implements nic.Device. It checks the slots of hot connections; everything
 // else is checked now and then, when the budget is used up.
@@ -141,11 +133,7 @@ func (d *Device) look() {
 			d.budget = 0 // there may be more
 		}
 	}
-	if d.due != 0 {
-		if now := d.clock(); now >= d.due {
-			d.runTimers(now)
-		}
-	}
+	d.expire()
 	d.coolIdle()
 }
 
@@ -185,125 +173,6 @@ func (d *Device) coolIdle() {
 	}
 }
 
-// startTimer gives the timeout of a connection's present state.
-func (d *Device) startTimer(c *conn, timeout time.Duration) {
-	c.deadline = d.clock() + timeout
-	d.timed = append(d.timed, c)
-	d.dueAt(c.deadline)
-	d.setCosts()
-}
-
-// dueAt makes timers run at a time.
-func (d *Device) dueAt(at time.Duration) {
-	if d.due == 0 || at < d.due {
-		d.due = max(at, 1)
-	}
-}
-
-// runTimers runs due timers and computes the next deadline.
-func (d *Device) runTimers(now time.Duration) {
-	d.due = 0
-	if d.acceptPaused {
-		if now >= d.acceptAt {
-			d.resumeAccept()
-		} else {
-			d.dueAt(d.acceptAt)
-		}
-	}
-	for i := len(d.timed) - 1; i >= 0; i-- {
-		c := d.timed[i]
-		switch {
-		case now >= c.deadline:
-			d.expire(c)
-		case c.state == connDialing && now >= c.retryAt:
-			c.dial()
-			d.dueAt(c.deadline)
-		case c.state == connDialing:
-			d.dueAt(min(c.retryAt, c.deadline))
-		default:
-			d.dueAt(c.deadline)
-		}
-	}
-	d.runSweeps(now)
-	if d.trimAt != 0 {
-		d.runTrim(now)
-	}
-}
-
-func (d *Device) expire(c *conn) {
-	switch c.state {
-	case connDialing, connAsking:
-		c.fail(fmt.Errorf("shm: connect to %s: %w", c.remote, nic.ErrTimeout))
-	case connGreeting:
-		d.stats.HalfOpen++
-		c.release()
-	case connAnswered:
-		d.stats.HalfOpen++
-		c.end(fmt.Errorf("shm: %s did not confirm: %w", c.remote, nic.ErrTimeout), codeNone)
-	}
-}
-
-// trimLater schedules a check for idle connections with buffer pages.
-func (d *Device) trimLater() {
-	if d.trimAt == 0 {
-		d.trimAt = d.clock() + trimEvery
-		d.dueAt(d.trimAt)
-	}
-}
-
-// runTrim trims the connections that have sent nothing since the last check.
-func (d *Device) runTrim(now time.Duration) {
-	if now < d.trimAt {
-		d.dueAt(d.trimAt)
-		return
-	}
-	d.trimAt = 0
-	left := false
-	for i := range d.conns {
-		c := d.conns[i].conn
-		if c == nil || c.state != connOpen || c.backed == 0 {
-			continue
-		}
-		if c.sent == c.trimSeen {
-			c.trim()
-		}
-		c.trimSeen = c.sent
-		left = left || c.backed != 0
-	}
-	if left {
-		d.trimLater()
-	}
-}
-
-// sweepLater removes the socket file of a dead peer, if it had a name.
-func (d *Device) sweepLater(name string) {
-	if !validName(name) || len(d.sweeps) >= sweepMax {
-		return
-	}
-	s := sweep{name: name, at: d.clock() + sweepAfter[0]}
-	d.sweeps = append(d.sweeps, s)
-	d.dueAt(s.at)
-}
-
-func (d *Device) runSweeps(now time.Duration) {
-	kept := d.sweeps[:0]
-	for _, s := range d.sweeps {
-		if now >= s.at {
-			if d.dir.removeStale(s.name) {
-				d.stats.Swept++
-				continue
-			}
-			if s.try++; s.try == len(sweepAfter) {
-				continue
-			}
-			s.at = now + sweepAfter[s.try]
-		}
-		d.dueAt(s.at)
-		kept = append(kept, s)
-	}
-	d.sweeps = kept
-}
-
 // NextDeadline implements nic.Device.
 func (d *Device) NextDeadline() (at time.Duration, ok bool) {
 	switch {
@@ -312,5 +181,5 @@ func (d *Device) NextDeadline() (at time.Duration, ok bool) {
 	case d.urgent:
 		return d.clock(), true
 	}
-	return d.due, d.due != 0
+	return d.timers.Next()
 }

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/internal/timers"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/message"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/reliable"
@@ -46,7 +47,7 @@ type conn struct {
 	name    string
 	client  string // name of the other side's static key in the list of clients; "" if it has none
 	acked   func(*message.Segment)
-	timer   reliable.Timer[conn]
+	timer   timers.Timer[conn]
 	link    *conn // in Device.ready
 	inReady bool
 
@@ -156,7 +157,7 @@ func (c *conn) die() {
 	c.state, c.port = connDead, nil
 	c.endProbes()
 	c.dev.past.add(c)
-	c.dev.wheel.Stop(&c.timer)
+	c.dev.wheel.Stop(c)
 	delete(c.dev.conns, c.id)
 	for lane := range c.lanes {
 		c.forgetPlace(uint8(lane))

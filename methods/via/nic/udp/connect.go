@@ -54,7 +54,6 @@ func (p *Port) Connect(addr string, private []byte, timeout time.Duration) error
 // newConn makes a connection that the other side has not agreed to yet.
 func (d *Device) newConn(p *Port, state connState) (*conn, error) {
 	c := &conn{dev: d, port: p, queue: p.queue, state: state}
-	c.timer.Owner = c
 	for c.id == 0 || d.conns[c.id] != nil {
 		var b [4]byte
 		if _, err := io.ReadFull(d.opts.Random, b[:]); err != nil {

@@ -11,10 +11,10 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/internal/names"
 	"github.com/viaduct-hpc/viaduct/internal/queue"
+	"github.com/viaduct-hpc/viaduct/internal/timers"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/message"
-	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/reliable"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/secure"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
@@ -32,7 +32,7 @@ type Device struct {
 	eventHead int
 	conns     map[uint32]*conn // by our id
 	theirs    map[theirKey]*conn
-	wheel     reliable.Wheel[conn]
+	wheel     timers.Wheel[conn, *conn]
 	now       time.Duration // of the present call
 	entered   bool          // within Poll: posted packets go out at its end
 	eager     bool          // a packet was sent at once since the last Poll

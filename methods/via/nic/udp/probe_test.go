@@ -4,12 +4,14 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/freeport"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp"
@@ -18,14 +20,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
-// freePort returns an address that was free a moment ago.
+// freePort returns an address of a host, 127.0.0.1 or ::1, that no process uses.
 func freePort(t *testing.T, host string) string {
-	s, err := net.ListenPacket("udp", net.JoinHostPort(host, "0"))
+	at := net.JoinHostPort(host, strconv.Itoa(freeport.UDP(t)))
+	s, err := net.ListenPacket("udp", at)
 	if err != nil {
 		t.Skip("no such family here: ", err)
 	}
-	defer s.Close()
-	return s.LocalAddr().String()
+	require.NoError(t, s.Close())
+	return at
 }
 
 // dial requests a connection from a device of its own.

@@ -4,10 +4,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/internal/timers"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/reliable"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
+
+// Timer is the connection's place in the wheel.
+func (c *conn) Timer() *timers.Timer[conn] { return &c.timer }
 
 // set sets the timer to the next deadline.
 func (c *conn) set() {
@@ -33,7 +37,7 @@ func (c *conn) set() {
 			}
 		}
 	}
-	d.wheel.Set(&c.timer, at)
+	d.wheel.Set(c, at)
 }
 
 // probeAt is when the other side has been silent for so long that it is probed.

@@ -1,25 +1,15 @@
 package udp_test
 
 import (
-	"net"
 	"runtime"
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"github.com/viaduct-hpc/viaduct/internal/freeport"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/secure"
 	"github.com/viaduct-hpc/viaduct/methods/via/vipl/vipltest"
 )
-
-// freeAddr returns an address on loopback that is not in use.
-func freeAddr(t *testing.T) string {
-	c, err := net.ListenPacket("udp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer c.Close()
-	return c.LocalAddr().String()
-}
 
 // TestViplConformance runs the conformance suite of the VI Architecture over sockets
 // of the kernel, with both ends in one process and one goroutine.
@@ -35,7 +25,7 @@ func TestViplConformance(t *testing.T) {
 					Provider: p,
 					Name: func(i int) string {
 						if names[i] == "" {
-							names[i] = freeAddr(t)
+							names[i] = freeport.UDPAddress(t)
 						}
 						return names[i]
 					},

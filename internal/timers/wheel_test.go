@@ -1,4 +1,4 @@
-package reliable
+package timers
 
 import (
 	"math"
@@ -17,11 +17,12 @@ type waiter struct {
 	fired int
 }
 
+func (x *waiter) Timer() *Timer[waiter] { return &x.timer }
+
 func newWaiters(n int) []*waiter {
 	ws := make([]*waiter, n)
 	for i := range ws {
-		ws[i] = &waiter{}
-		ws[i].timer.Owner = ws[i]
+		ws[i] = new(waiter)
 	}
 	return ws
 }
@@ -30,18 +31,18 @@ func newWaiters(n int) []*waiter {
 func TestWheelAgainstAList(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		w, ws := &Wheel[waiter]{}, newWaiters(200)
+		w, ws := &Wheel[waiter, *waiter]{}, newWaiters(200)
 		now := time.Duration(rng.Uint64N(1 << 50))
 		w.Advance(now, nil)
 		set := func(x *waiter) {
 			x.at = max(now+time.Duration(rng.Uint64N(1<<(10+rng.Uint64N(45))))-time.Duration(rng.Uint64N(1000)), 1)
-			w.Set(&x.timer, x.at)
+			w.Set(x, x.at)
 		}
 		for range 3000 {
 			x := ws[rng.IntN(len(ws))]
 			switch rng.IntN(4) {
 			case 0:
-				w.Stop(&x.timer)
+				w.Stop(x)
 				x.at = 0
 			case 1, 2:
 				set(x)
@@ -57,7 +58,7 @@ func TestWheelAgainstAList(t *testing.T) {
 			}
 			meddle := rng.IntN(2) == 0
 			w.Advance(now, func(x *waiter) {
-				if x.at == 0 || x.at > now || x.timer.isSet() {
+				if x.at == 0 || x.at > now || x.timer.IsSet() {
 					t.Fatalf("fired at %v, set for %v", now, x.at)
 				}
 				x.at = 0
@@ -68,7 +69,7 @@ func TestWheelAgainstAList(t *testing.T) {
 				case 0:
 					set(y)
 				case 1:
-					w.Stop(&y.timer)
+					w.Stop(y)
 					y.at = 0
 				}
 			})
@@ -83,12 +84,12 @@ func TestWheelAgainstAList(t *testing.T) {
 
 // checkWheel: Next is not later than the first deadline, and the count is
 // correct.
-func checkWheel(t *testing.T, w *Wheel[waiter], ws []*waiter, now time.Duration) {
+func checkWheel(t *testing.T, w *Wheel[waiter, *waiter], ws []*waiter, now time.Duration) {
 	t.Helper()
 	first, n := time.Duration(math.MaxInt64), 0
 	for _, x := range ws {
-		if x.timer.isSet() != (x.at != 0) {
-			t.Fatalf("set %v, deadline %v", x.timer.isSet(), x.at)
+		if x.timer.IsSet() != (x.at != 0) {
+			t.Fatalf("set %v, deadline %v", x.timer.IsSet(), x.at)
 		}
 		if x.at != 0 {
 			first, n = min(first, x.at), n+1
@@ -103,8 +104,10 @@ func checkWheel(t *testing.T, w *Wheel[waiter], ws []*waiter, now time.Duration)
 // A deadline is met within a tick if the wheel is advanced whenever Next says.
 func TestWheelIsOnTime(t *testing.T) {
 	for _, at := range []time.Duration{1, wheelTick, 1023999, time.Second, 3*time.Hour + 7, 1000 * time.Hour, 1 << 62} {
-		w, x := &Wheel[waiter]{}, newWaiters(1)[0]
-		w.Set(&x.timer, at)
+		w, x := &Wheel[waiter, *waiter]{}, newWaiters(1)[0]
+		w.Set(x, at)
+		assert.GreaterOrEqual(t, x.timer.At(), at)
+		assert.Less(t, x.timer.At(), at+wheelTick)
 		steps := 0
 		for ; x.fired == 0; steps++ {
 			now, ok := w.Next()
@@ -121,14 +124,14 @@ func TestWheelIsOnTime(t *testing.T) {
 }
 
 func TestWheelDoesNotAllocate(t *testing.T) {
-	w, ws := &Wheel[waiter]{}, newWaiters(1000)
+	w, ws := &Wheel[waiter, *waiter]{}, newWaiters(1000)
 	now := time.Duration(0)
 	fired := func(x *waiter) { x.fired++ }
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		for i, x := range ws {
-			w.Set(&x.timer, now+time.Duration(i)*30*time.Microsecond)
+			w.Set(x, now+time.Duration(i)*30*time.Microsecond)
 		}
-		w.Stop(&ws[3].timer)
+		w.Stop(ws[3])
 		now += 29 * time.Millisecond
 		w.Advance(now, fired)
 	}))
@@ -137,21 +140,19 @@ func TestWheelDoesNotAllocate(t *testing.T) {
 }
 
 func BenchmarkWheelSet(b *testing.B) {
-	w, ws := &Wheel[waiter]{}, newWaiters(1024)
+	w, ws := &Wheel[waiter, *waiter]{}, newWaiters(1024)
 	now := time.Duration(0)
 	for i := range b.N {
 		now += 100
-		w.Set(&ws[i%1024].timer, now+time.Duration(i%1000)*time.Microsecond)
+		w.Set(ws[i%1024], now+time.Duration(i%1000)*time.Microsecond)
 		if i%64 == 0 {
 			w.Advance(now, func(*waiter) {})
 		}
 	}
 }
 
-func (t *Timer[T]) isSet() bool { return t.back != nil }
-
 // len returns the number of timers that are set.
-func (w *Wheel[T]) len() (n int) {
+func (w *Wheel[T, P]) len() (n int) {
 	for _, t := range w.slots {
 		for ; t != nil; t = t.next {
 			n++

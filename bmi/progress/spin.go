@@ -1,0 +1,65 @@
+package progress
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/internal/spin"
+)
+
+// A spinner decides how long the holder of the monitor polls before it sleeps. Only the holder uses it, except for relying and
+// tooLong.
+type spinner struct {
+	spin.Spinner
+
+	// relying counts callers that sleep and rely on the watchers.
+	relying atomic.Int32
+	// tooLong: the last wait was expected to be too long to spin.
+	tooLong atomic.Bool
+}
+
+// firstPolls polls take about as long as an answer from a fast peer.
+const firstPolls = 64
+
+// FirstPolls is how often a goroutine that may wait polls before it calls Wait. It is 0 if the goroutine is expected to sleep, because
+// the path to sleep polls anyway.
+func (m *Monitor) FirstPolls() int {
+	if m.spinner.tooLong.Load() {
+		return 0
+	}
+	return firstPolls
+}
+
+// IgnoreLoad makes goroutines spin however busy the machine is. It is for tests.
+func (m *Monitor) IgnoreLoad() { m.spinner.IgnoreLoad() }
+
+// spin polls for as long as that is worthwhile, counted from the last progress. since is the time of that progress: a wait may be
+// long only because its message is.
+func (m *Monitor) spin(check Condition, start, deadline time.Duration) (met bool, since time.Duration) {
+	s := &m.spinner
+	since = start
+	budget := s.Budget()
+	if tooLong := budget <= 0; tooLong != s.tooLong.Load() {
+		s.tooLong.Store(tooLong)
+	}
+	if budget <= 0 {
+		return false, since
+	}
+	for now := start; ; {
+		met, moved := m.poll(check, spin.Burst)
+		if met {
+			s.Won(now, now-since)
+			return true, since
+		}
+		s.Yield()
+		now = m.Now()
+		if moved {
+			since = now
+		}
+		if now-since >= budget || (deadline >= 0 && now >= deadline) || m.ended.Load() {
+			m.counts.spinsLost.Inc()
+			s.Vain(now)
+			return false, since
+		}
+	}
+}
