@@ -51,8 +51,8 @@ func (m *Monitor) Init(cfg Config) {
 // Now is the time since Init.
 func (m *Monitor) Now() time.Duration { return time.Since(m.start) }
 
-// Add adds a method, whose engine lock the caller holds. sleeper and deadliner may be nil. Conditions are asked for it from now on,
-// under the next index. One Add runs at a time.
+// Add adds a method under the next index. The caller holds its engine lock, and only one call of Add runs at a time. sleeper and
+// deadliner may be nil. From now on, waits check their conditions for this method, too.
 func (m *Monitor) Add(e *Engine, method Method, sleeper Sleeper, deadliner Deadliner) {
 	old := *m.engines.Load()
 	e.monitor, e.index = m, len(old)

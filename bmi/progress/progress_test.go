@@ -162,6 +162,12 @@ func (w *world) within(f func()) {
 	}
 }
 
+// until waits for an event.
+func (w *world) until(happened func() bool) {
+	w.t.Helper()
+	require.Eventually(w.t, happened, wallclock.Patience, time.Millisecond)
+}
+
 // TestNoWakeUpIsLost: every goroutine whose message arrives returns, whatever the others wait for.
 func TestNoWakeUpIsLost(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -232,9 +238,7 @@ func TestHandOver(t *testing.T) {
 		for i := range 2 {
 			all.Go(func() { assert.True(t, w.Wait(w.done(0, i), s.list, nil, -1)) })
 		}
-		for w.n.Load() < 2 || s.asleep.Load() == 0 {
-			time.Sleep(time.Millisecond)
-		}
+		w.until(func() bool { return w.n.Load() == 2 && s.asleep.Load() > 0 })
 		s.send(0)
 		s.send(1)
 		all.Wait()
@@ -255,18 +259,14 @@ func TestWaitsEnd(t *testing.T) {
 	returned := make(chan bool)
 	wait := func() { returned <- w.Wait(w.done(0, 0), nil, waiter, -1) }
 	go wait()
-	for !waiter.Registered() {
-		time.Sleep(time.Millisecond)
-	}
+	w.until(func() bool { return waiter.Registered() })
 	w.WakeAll()
 	w.Cancel(waiter)
 	w.within(func() { assert.False(t, <-returned) })
 
 	waiter.Reset()
 	go wait()
-	for !waiter.Registered() {
-		time.Sleep(time.Millisecond)
-	}
+	w.until(func() bool { return waiter.Registered() })
 	w.End()
 	w.within(func() { assert.False(t, <-returned) })
 	w.within(func() { assert.False(t, w.Wait(w.done(0, 0), nil, nil, -1), "after the end") })
@@ -281,9 +281,7 @@ func TestRefusedSleep(t *testing.T) {
 	s.Unlock()
 	returned := make(chan bool)
 	go func() { returned <- w.Wait(w.done(0, 0), s.list, nil, -1) }()
-	for w.spinner.relying.Load() == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	w.until(func() bool { return w.spinner.relying.Load() > 0 })
 	s.send(0)
 	w.within(func() { assert.True(t, <-returned) })
 }
@@ -295,9 +293,7 @@ func TestEarlierDeadline(t *testing.T) {
 	s := w.all[0]
 	returned := make(chan bool)
 	go func() { returned <- w.Wait(w.done(0, 0), s.list, nil, -1) }()
-	for s.asleep.Load() == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	w.until(func() bool { return s.asleep.Load() > 0 })
 	s.Lock()
 	s.deadline = 0
 	s.polled = func() { s.done[0], s.deadline = true, -1 } // as a retry would
@@ -343,12 +339,10 @@ func TestTheWatcherDrives(t *testing.T) {
 			if !sleep {
 				s.Engine.Wake()
 			}
-			w.within(func() {
-				for done := false; !done; time.Sleep(time.Millisecond) {
-					s.Lock()
-					done = s.done[0]
-					s.Unlock()
-				}
+			w.until(func() bool {
+				s.Lock()
+				defer s.Unlock()
+				return s.done[0]
 			})
 		})
 	}
@@ -373,13 +367,16 @@ func TestCounts(t *testing.T) {
 	s := w.all[0]
 	returned := make(chan bool)
 	go func() { returned <- w.Wait(w.done(0, 0), s.list, nil, -1) }()
-	for s.asleep.Load() == 0 || !s.list.Waiting() {
-		time.Sleep(time.Millisecond)
-	}
+	w.until(func() bool { return s.asleep.Load() > 0 })
+	w.until(func() bool {
+		w.WakeAll() // it checks its condition, and sleeps again
+		sleeps, wakes, _ := w.Counts()
+		return sleeps > 0 && wakes > 0
+	})
 	s.send(0)
 	w.within(func() { assert.True(t, <-returned) })
-	sleeps, _, _ := w.Counts()
-	assert.Positive(t, sleeps)
+	_, _, spinsLost := w.Counts()
+	assert.Zero(t, spinsLost)
 }
 
 func TestWaiterSet(t *testing.T) {

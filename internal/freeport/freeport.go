@@ -92,8 +92,9 @@ func give(port int) {
 
 // claim adds a block that no other process has.
 func claim() bool {
-	for ; ours.tried < blocks; ours.tried++ {
+	for ours.tried < blocks {
 		start := first + (os.Getpid()+ours.tried)%blocks*blockPorts
+		ours.tried++
 		c, err := net.ListenPacket("udp4", address(start))
 		if err != nil {
 			continue

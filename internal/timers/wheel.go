@@ -1,6 +1,6 @@
 // Package timers holds the deadlines of any number of records in a hierarchical timing wheel (Varghese and Lauck, 1987): setting,
 // stopping and expiring one takes constant time and allocates nothing. The records carry their timers themselves. A wheel is owned
-// by one goroutine at a time and has no clock: time is an argument, counted from an origin that the owner chooses.
+// by one goroutine at a time. Time is an argument, counted from an origin that the owner chooses.
 package timers
 
 import (
@@ -130,6 +130,16 @@ func (w *Wheel[T, P]) first() (tick uint64, slot int, ok bool) {
 		}
 	}
 	return 0, 0, false
+}
+
+// Due reads a clock, but only if a timer is set, and reports whether Advance must be called with that time.
+func (w *Wheel[T, P]) Due(clock func() time.Duration) (now time.Duration, due bool) {
+	at, ok := w.Next()
+	if !ok {
+		return 0, false
+	}
+	now = clock()
+	return now, now >= at
 }
 
 // Advance moves time to now and calls fn for every record whose deadline has passed, in no particular order. The record's timer is

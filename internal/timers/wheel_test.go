@@ -101,6 +101,24 @@ func checkWheel(t *testing.T, w *Wheel[waiter, *waiter], ws []*waiter, now time.
 	}
 }
 
+// A clock is read only if a timer is set.
+func TestDue(t *testing.T) {
+	w, x, reads := &Wheel[waiter, *waiter]{}, newWaiters(1)[0], 0
+	at := func(now time.Duration) func() time.Duration {
+		return func() time.Duration { reads++; return now }
+	}
+	_, due := w.Due(at(time.Hour))
+	assert.False(t, due)
+	assert.Zero(t, reads)
+	w.Set(x, 10*wheelTick)
+	_, due = w.Due(at(10*wheelTick - 1))
+	assert.False(t, due)
+	now, due := w.Due(at(10 * wheelTick))
+	assert.True(t, due)
+	assert.Equal(t, 10*wheelTick, now)
+	assert.Equal(t, 2, reads)
+}
+
 // A deadline is met within a tick if the wheel is advanced whenever Next says.
 func TestWheelIsOnTime(t *testing.T) {
 	for _, at := range []time.Duration{1, wheelTick, 1023999, time.Second, 3*time.Hour + 7, 1000 * time.Hour, 1 << 62} {

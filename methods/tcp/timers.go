@@ -21,10 +21,11 @@ func (t *timer) Timer() *timers.Timer[timer] { return &t.place }
 
 // expire calls expired for every deadline that has passed.
 func (m *method) expire() (did bool) {
-	if at, ok := m.timers.Next(); !ok || m.clock() < at {
+	now, due := m.timers.Due(m.clock)
+	if !due {
 		return false
 	}
-	m.timers.Advance(m.clock(), func(t *timer) {
+	m.timers.Advance(now, func(t *timer) {
 		t.owner.expired(m)
 		did = true
 	})

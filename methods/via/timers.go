@@ -22,12 +22,8 @@ func (m *method) watch(r *remote) {
 // tick gives an event to each machine whose deadline has passed. It reports whether
 // there was one.
 func (m *method) tick() (did bool) {
-	at, ok := m.timers.Next()
-	if !ok {
-		return false
-	}
-	now := m.now()
-	if now < at {
+	now, due := m.timers.Due(m.clock)
+	if !due {
 		return false
 	}
 	m.timers.Advance(now, func(r *remote) {

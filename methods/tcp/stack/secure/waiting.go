@@ -49,11 +49,7 @@ func (t *Stack) wakeAtNext(now time.Duration) {
 // expire ends the wait of every stream whose deadline has passed.
 func (t *Stack) expire() {
 	w := &t.waiting
-	at, ok := w.wheel.Next()
-	if !ok {
-		return
-	}
-	if now := t.clock(); now >= at {
+	if now, due := w.wheel.Due(t.clock); due {
 		w.wheel.Advance(now, (*stream).expire)
 		t.wakeAtNext(now)
 	}

@@ -29,11 +29,7 @@ func (d *Device) set(t *timer, owner timed, after time.Duration) {
 
 // expire runs the timers that are due.
 func (d *Device) expire() {
-	at, ok := d.timers.Next()
-	if !ok {
-		return
-	}
-	if now := d.clock(); now >= at {
+	if now, due := d.timers.Due(d.clock); due {
 		d.timers.Advance(now, func(t *timer) { t.owner.expired(now) })
 	}
 }
