@@ -71,15 +71,21 @@ func (e *Endpoint) Lookup(address string) (Addr, error) {
 
 // check finds the method of an address, or says what is wrong with the address.
 func (e *Endpoint) check(a Addr) (*instance, error) {
-	switch {
-	case a.e == nil:
-		return nil, fmt.Errorf("%w: the zero Addr names nobody, use one from Lookup", ErrInvalid)
-	case a.e.in == nil || a.e.in.ep != e:
-		return nil, fmt.Errorf("%w: %s was looked up in another endpoint", ErrInvalid, a)
-	case a.e.dropped.Load():
-		return nil, fmt.Errorf("%w: %s", ErrDropped, a)
+	if a.e == nil || a.e.in == nil || a.e.in.ep != e || a.e.dropped.Load() {
+		return nil, e.unusable(a)
 	}
 	return a.e.in, nil
+}
+
+// unusable says why the endpoint cannot use an address.
+func (e *Endpoint) unusable(a Addr) error {
+	switch {
+	case a.e == nil:
+		return fmt.Errorf("%w: the zero Addr names nobody, use one from Lookup", ErrInvalid)
+	case a.e.in == nil || a.e.in.ep != e:
+		return fmt.Errorf("%w: %s was looked up in another endpoint", ErrInvalid, a)
+	}
+	return fmt.Errorf("%w: %s", ErrDropped, a)
 }
 
 // DropAddr forgets a remote endpoint: operations with it complete with

@@ -65,10 +65,11 @@ func (c *Context) Close() error {
 		}
 		in.Lock()
 		if l := in.existingLocked(c); l != nil {
-			if l.pending == 0 {
+			lent := l.lentLocked()
+			if lent == 0 {
 				in.lanes[c.index] = nil
 			}
-			left += l.pending
+			left += lent
 		}
 		in.unlock()
 	}

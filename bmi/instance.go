@@ -23,6 +23,7 @@ type instance struct {
 	files  FileSender  // nil: the method cannot send from files
 	// quickBytes is the largest send that is tried without an Op; < 0: none.
 	quickBytes int
+	sizeMax    [KindRecv]int // the largest send of each kind, in bytes
 
 	// Guarded by the engine lock.
 	lanes   []*lane // by Context.index; nil where the context posted nothing yet
@@ -90,24 +91,30 @@ func (in *instance) endQuickLocked() {
 	h.End()
 }
 
-// laneLocked is the lane of a context, or the reason why it has none.
-func (in *instance) laneLocked(c *Context) (*lane, error) {
-	if c.index < len(in.lanes) {
-		if l := in.lanes[c.index]; l != nil && l.ctx == c && !l.closed && !in.closing {
-			return l, nil
+// laneLocked is the lane of a context, with a free operation for a message to or from a, or the
+// reason why there is none.
+func (in *instance) laneLocked(c *Context, a Addr) (*lane, error) {
+	switch {
+	case in.closing:
+		return nil, fmt.Errorf("%w: the endpoint, open another", ErrClosed)
+	case c.closed.Load():
+		return nil, fmt.Errorf("%w: the context, open another", ErrClosed)
+	case a.e.dropped.Load():
+		return nil, in.ep.unusable(a)
+	}
+	l := in.existingLocked(c)
+	if l == nil {
+		for c.index >= len(in.lanes) {
+			in.lanes = append(in.lanes, nil)
+		}
+		l = &lane{ctx: c, in: in}
+		in.lanes[c.index] = l
+	}
+	if l.free == nil {
+		if err := l.growLocked(); err != nil {
+			return nil, err
 		}
 	}
-	if in.closing {
-		return nil, fmt.Errorf("%w: the endpoint, open another", ErrClosed)
-	}
-	if c.closed.Load() {
-		return nil, fmt.Errorf("%w: the context, open another", ErrClosed)
-	}
-	for c.index >= len(in.lanes) {
-		in.lanes = append(in.lanes, nil)
-	}
-	l := &lane{ctx: c, in: in}
-	in.lanes[c.index] = l
 	return l, nil
 }
 

@@ -8,11 +8,11 @@ import (
 )
 
 func TestOpID(t *testing.T) {
-	l := &lane{in: &instance{index: 200}}
-	op := &Op{lane: l, slot: slotsMax - 1, gen: genMax}
-	assert.Equal(t, 200, op.id().method())
-	assert.EqualValues(t, slotsMax-1, op.id().slot())
-	assert.EqualValues(t, genMax, op.id().gen())
+	last := newID(200, slotsMax-1) + genMax - 1
+	assert.Equal(t, 200, last.method())
+	assert.Equal(t, slotsMax-1, last.slot())
+	assert.EqualValues(t, genMax, last.gen())
+	assert.Equal(t, newID(200, slotsMax-1), last.next(), "0 is no generation")
 	assert.EqualValues(t, 256, methodsMax)
 }
 
@@ -20,23 +20,21 @@ func TestOpID(t *testing.T) {
 func TestGenerations(t *testing.T) {
 	in := &instance{ep: &Endpoint{cfg: Config{}.withDefaults()}}
 	l := &lane{in: in, ctx: new(Context)}
-	op, err := l.acquireLocked()
-	require.NoError(t, err)
-	first := op.id()
+	require.NoError(t, l.growLocked())
+	op := l.takeFreeLocked()
+	first := op.id
 	op.state = opCompleted
 	l.recycleLocked(op)
-	again, err := l.acquireLocked()
-	require.NoError(t, err)
-	require.Same(t, op, again)
-	assert.NotEqual(t, first, op.id())
+	require.Same(t, op, l.takeFreeLocked())
+	assert.NotEqual(t, first, op.id)
 	assert.Nil(t, l.findLocked(first))
 
 	op.state = opDone // its id was never given to a caller
-	second := op.id()
+	second := op.id
 	l.recycleLocked(op)
-	assert.Equal(t, second, op.id())
+	assert.Equal(t, second, op.id)
 
-	op.gen, op.state = genMax, opCompleted
+	op.id, op.state = newID(0, 0)+genMax-1, opCompleted
 	l.recycleLocked(op)
-	assert.NotZero(t, op.id(), "0 is no id")
+	assert.Equal(t, newID(0, 0), op.id)
 }

@@ -12,33 +12,28 @@ type lane struct {
 
 	chunks [][]Op // never move, because methods keep pointers into them
 	free   *Op
-	used   int  // 0 ≤ pending ≤ used ≤ Limits.PendingOps
+	used   int  // lent to the method, or completed; 0 ≤ used ≤ Limits.PendingOps
 	full   bool // a post was refused since the last recycle
 
-	pending     int // lent to the method
-	first, last *Op // completed, oldest first
+	completed OpList // oldest first
 }
 
 // chunkOps is how many operations a lane grows by.
 const chunkOps = 64
 
-// acquireLocked takes a free operation, or fails with ErrAgain.
-func (l *lane) acquireLocked() (*Op, error) {
+// takeFreeLocked takes a free operation; there must be one.
+func (l *lane) takeFreeLocked() *Op {
 	op := l.free
-	if op == nil {
-		if err := l.growLocked(); err != nil {
-			return nil, err
-		}
-		op = l.free
-	}
-	l.free = op.next
-	op.next = nil
+	l.free, op.next = op.next, nil
 	op.state = opPosting
 	l.used++
-	l.pending++
-	return op, nil
+	return op
 }
 
+// lentLocked is the number of operations lent to the method.
+func (l *lane) lentLocked() int { return l.used - l.completed.Len() }
+
+// growLocked makes free operations, or fails with ErrAgain.
 func (l *lane) growLocked() error {
 	limit, have := l.in.ep.cfg.Limits.PendingOps, len(l.chunks)*chunkOps
 	if l.used >= limit {
@@ -48,7 +43,7 @@ func (l *lane) growLocked() error {
 	chunk := make([]Op, min(chunkOps, limit-have))
 	for i := len(chunk) - 1; i >= 0; i-- {
 		op := &chunk[i]
-		op.lane, op.slot, op.gen = l, uint32(have+i), 1
+		op.lane, op.id = l, newID(l.in.index, have+i)
 		op.next, l.free = l.free, op
 	}
 	l.chunks = append(l.chunks, chunk)
@@ -59,10 +54,7 @@ func (l *lane) growLocked() error {
 // the caller's memory.
 func (l *lane) recycleLocked(op *Op) {
 	if op.state != opDone { // its id was given to the caller
-		op.gen++
-		if op.gen > genMax {
-			op.gen = 1
-		}
+		op.id = op.id.next()
 	}
 	op.state = opFree
 	op.Peer, op.Private, op.Bufs = nil, nil, nil
@@ -83,43 +75,22 @@ func (l *lane) recycleLocked(op *Op) {
 	}
 }
 
-// pushLocked appends to the completed operations.
-func (l *lane) pushLocked(op *Op) {
-	op.prev = l.last
-	if l.last == nil {
-		l.first = op
-	} else {
-		l.last.next = op
-	}
-	l.last = op
-}
-
 // takeLocked removes a completed operation and recycles it.
 func (l *lane) takeLocked(op *Op, out *Completion) {
-	if op.prev == nil {
-		l.first = op.next
-	} else {
-		op.prev.next = op.next
-	}
-	if op.next == nil {
-		l.last = op.prev
-	} else {
-		op.next.prev = op.prev
-	}
-	op.prev = nil
-	out.Op, out.Err, out.Size, out.User = op.id(), op.err, op.size, op.user
+	l.completed.Remove(op)
+	out.Op, out.Err, out.Size, out.User = op.id, op.err, op.size, op.user
 	l.recycleLocked(op)
 }
 
 // findLocked is the operation with this id, or nil if the id was not handed out
 // or was already returned.
 func (l *lane) findLocked(id OpID) *Op {
-	chunk, i := int(id.slot())/chunkOps, int(id.slot())%chunkOps
+	chunk, i := id.slot()/chunkOps, id.slot()%chunkOps
 	if chunk >= len(l.chunks) || i >= len(l.chunks[chunk]) {
 		return nil
 	}
 	op := &l.chunks[chunk][i]
-	if op.gen != id.gen() || op.call != nil || (op.state != opPosted && op.state != opCompleted) {
+	if op.id != id || op.call != nil || (op.state != opPosted && op.state != opCompleted) {
 		return nil
 	}
 	return op

@@ -1,7 +1,7 @@
 package bmi
 
 // An Op is one posted operation, lent to a method until Complete. The endpoint
-// sets the exported fields before the post. The method may change only Private.
+// sets the exported fields before the post. The method may change only Private and Note.
 type Op struct {
 	Kind  Kind
 	Class Class // KindSendUnexpected
@@ -15,16 +15,17 @@ type Op struct {
 	// File replaces Bufs in an operation for FileSender.PostSendFile.
 	File FileRange
 
-	// Private belongs to the method; it is nil when the operation is posted.
+	// Private and Note belong to the method. Private is nil when the operation is posted;
+	// Note is whatever the last operation left there.
 	Private any
+	Note    [2]uint64
 
-	// next and prev link the operation into its lane: a free one by next alone, a
-	// completed one by both.
+	// next and prev link the operation: in the lane, a free one by next alone, a completed
+	// one by both; meanwhile in a list of the method.
 	next, prev *Op
 	lane       *lane
-	call       *call  // of a blocking function, which receives the completion
-	gen        uint64 // 1 ≤ gen ≤ genMax; changes whenever an id has been used
-	slot       uint32
+	call       *call // of a blocking function, which receives the completion
+	id         OpID  // names the operation within its context; changes whenever it has been used
 
 	size int
 	err  error
@@ -61,21 +62,22 @@ func (op *Op) Complete(size int, err error) {
 		op.done(op, size, err)
 		return
 	}
-	if op.state != opPosting && op.state != opPosted {
-		panic("bmi: a method completed an operation that it does not own")
-	}
-	l := op.lane
-	l.pending--
 	op.size, op.err = size, err
-	if op.state == opPosting && err == nil {
-		op.state = opDone
-		return
+	if op.state != opPosted {
+		if op.state != opPosting {
+			panic("bmi: a method completed an operation that it does not own")
+		}
+		if err == nil {
+			op.state = opDone
+			return
+		}
 	}
 	op.state = opCompleted
+	l := op.lane
 	if op.call != nil {
 		op.call.completeLocked(op)
 	} else {
-		l.pushLocked(op)
+		l.completed.Add(op)
 	}
 	if l.ctx.waits.Waiting() {
 		l.in.ep.monitor.WakeList(&l.ctx.waits)
@@ -93,11 +95,19 @@ const (
 	methodsMax = 1 << (64 - genBits - slotBits)
 )
 
-// id names the operation within its context.
-func (op *Op) id() OpID {
-	return OpID(uint64(op.lane.in.index)<<(genBits+slotBits) | uint64(op.slot)<<genBits | op.gen)
+// newID is the first id of an operation; 0 ≤ method < methodsMax, 0 ≤ slot < slotsMax.
+func newID(method, slot int) OpID {
+	return OpID(uint64(method)<<(genBits+slotBits) | uint64(slot)<<genBits | 1)
 }
 
-func (id OpID) method() int  { return int(id >> (genBits + slotBits)) }
-func (id OpID) slot() uint32 { return uint32(id>>genBits) & (slotsMax - 1) }
-func (id OpID) gen() uint64  { return uint64(id) & genMax }
+// next is the id that follows, with a generation from 1 to genMax.
+func (id OpID) next() OpID {
+	if id.gen() == genMax {
+		return id&^genMax + 1
+	}
+	return id + 1
+}
+
+func (id OpID) method() int { return int(id >> (genBits + slotBits)) }
+func (id OpID) slot() int   { return int(id>>genBits) & (slotsMax - 1) }
+func (id OpID) gen() uint64 { return uint64(id) & genMax }

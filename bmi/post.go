@@ -45,8 +45,7 @@ func (c *Context) SendUnexpectedNow(to Addr, class Class, tag Tag, head, body []
 // sendNowLocked sends a message without an operation, if that is possible now.
 func (in *instance) sendNowLocked(c *Context, to Addr, kind Kind, class Class, tag Tag, head, body []byte) bool {
 	l := in.existingLocked(c) // nil before the first post
-	return l != nil && !l.closed && !in.closing && !to.e.dropped.Load() &&
-		in.quick.SendNow(to.e.peer, kind, class, tag, head, body)
+	return l != nil && in.mayPost(l, to) && in.quick.SendNow(to.e.peer, kind, class, tag, head, body)
 }
 
 // PostSendList is PostSend of one message gathered from pieces. The list itself may be used
@@ -131,35 +130,39 @@ func (c *Context) postList(kind Kind, class Class, a Addr, tag Tag, bufs [][]byt
 // fits checks a message against the method's limits. A receive may offer more
 // room than the largest message needs.
 func (in *instance) fits(kind Kind, class Class, size int) error {
-	switch kind {
-	case KindSend:
-		if size <= in.info.MaxExpectedSize {
-			return nil
-		}
-		return fmt.Errorf("%w: %d bytes, %s takes %d, send it in parts", ErrTooLarge, size, in.info.Name, in.info.MaxExpectedSize)
-	case KindSendUnexpected:
-		if class != 0 && !in.info.Classes {
-			return fmt.Errorf("%w: %s has no classes of unexpected messages but 0", ErrNotSupported, in.info.Name)
-		}
-		if size <= in.info.MaxUnexpectedSize {
-			return nil
-		}
-		return fmt.Errorf("%w: %d bytes unexpected, %s takes %d, send the rest as expected messages",
-			ErrTooLarge, size, in.info.Name, in.info.MaxUnexpectedSize)
+	if kind == KindRecv || size <= in.sizeMax[kind] && (class == 0 || in.info.Classes) {
+		return nil
 	}
-	return nil
+	return in.misfit(kind, class, size)
+}
+
+// misfit says why the method does not take a message.
+func (in *instance) misfit(kind Kind, class Class, size int) error {
+	switch {
+	case class != 0 && !in.info.Classes:
+		return fmt.Errorf("%w: %s has no classes of unexpected messages but 0", ErrNotSupported, in.info.Name)
+	case kind == KindSend:
+		return fmt.Errorf("%w: %d bytes, %s takes %d, send it in parts", ErrTooLarge, size, in.info.Name, in.info.MaxExpectedSize)
+	}
+	return fmt.Errorf("%w: %d bytes unexpected, %s takes %d, send the rest as expected messages",
+		ErrTooLarge, size, in.info.Name, in.info.MaxUnexpectedSize)
 }
 
 // acquireLocked takes a free operation for a message to or from a.
 func (in *instance) acquireLocked(c *Context, a Addr) (*Op, error) {
-	l, err := in.laneLocked(c)
-	if err != nil {
-		return nil, err
+	l := in.existingLocked(c)
+	if l == nil || l.free == nil || !in.mayPost(l, a) {
+		var err error
+		if l, err = in.laneLocked(c, a); err != nil {
+			return nil, err
+		}
 	}
-	if a.e.dropped.Load() { // while we waited for the lock
-		return nil, fmt.Errorf("%w: %s", ErrDropped, a)
-	}
-	return l.acquireLocked()
+	return l.takeFreeLocked(), nil
+}
+
+// mayPost reports whether operations with a may be posted in a lane. It could be otherwise while the caller waited for the lock.
+func (in *instance) mayPost(l *lane, a Addr) bool {
+	return !l.closed && !in.closing && !a.e.dropped.Load()
 }
 
 // postLocked hands the operation to the method.
@@ -174,16 +177,22 @@ func (in *instance) postLocked(op *Op, w *call) Posted {
 
 // postedLocked is the result of a post, once the method has taken the operation.
 func (op *Op) postedLocked(w *call) Posted {
-	if w != nil && w.done {
-		return Posted{} // failed within the post: op is free again
+	if op.state == opPosting {
+		op.state = opPosted
+		return Posted{Op: op.id}
 	}
-	if op.state == opDone {
+	return op.endedLocked(w)
+}
+
+// endedLocked is the result of a post within which the operation has ended.
+func (op *Op) endedLocked(w *call) Posted {
+	switch {
+	case w != nil && w.done:
+		return Posted{} // it failed, and is free again
+	case op.state == opDone:
 		posted := Posted{Done: true, Size: op.size}
 		op.lane.recycleLocked(op)
 		return posted
 	}
-	if op.state == opPosting {
-		op.state = opPosted
-	}
-	return Posted{Op: op.id()}
+	return Posted{Op: op.id} // it failed, and a Test call will say so
 }

@@ -123,8 +123,8 @@ func (r *request) takeLocked(in *instance) bool {
 	}
 	switch r.kind {
 	case waitContext:
-		for l.first != nil && r.n < len(r.out) && !l.closed {
-			l.takeLocked(l.first, &r.out[r.n])
+		for l.completed.Len() > 0 && r.n < len(r.out) && !l.closed {
+			l.takeLocked(l.completed.First(), &r.out[r.n])
 			r.n++
 		}
 		return r.n > 0 || r.until != nil && r.until()
@@ -139,7 +139,7 @@ func (r *request) takeLocked(in *instance) bool {
 			}
 		}
 	case waitQuiet:
-		return r.in == in && l.pending == 0
+		return r.in == in && l.lentLocked() == 0
 	case waitRoom:
 		return r.in == in && (l.used < in.ep.cfg.Limits.PendingOps || l.closed || in.closing)
 	}

@@ -14,8 +14,8 @@ type unexpectedQueue struct {
 	messagesMax int
 	bytesMax    int
 
-	all         queue.List[unexpectedItem, *unexpectedItem]
-	classes     [256]queue.List[inClass, *inClass]
+	all         queue.List[unexpectedItem]
+	classes     [256]queue.List[unexpectedItem]
 	registering [256]*func(Message) // by Handle calls that are running
 
 	messages, bytes int  // queued; messages ≤ messagesMax, and bytes ≤ bytesMax if messages > 1
@@ -31,7 +31,7 @@ type unexpectedQueue struct {
 type unexpectedItem struct {
 	queue      *unexpectedQueue
 	links      queue.Links[unexpectedItem] // in unexpectedQueue.all
-	classLinks queue.Links[inClass]        // in the list of its class
+	classLinks queue.Links[unexpectedItem] // in the list of its class
 	free       *unexpectedItem             // in the pool
 	from       Addr
 	class      Class
@@ -40,15 +40,6 @@ type unexpectedItem struct {
 	pool       int8   // which pool it came from; < 0: none, it is too large
 	gen        uint64 // changes whenever the item is freed
 }
-
-// Chain links the items in the order of arrival.
-func (item *unexpectedItem) Chain() *queue.Links[unexpectedItem] { return &item.links }
-
-// inClass is an item as an element of the list of its class.
-type inClass unexpectedItem
-
-// Chain links the items of a class.
-func (item *inClass) Chain() *queue.Links[inClass] { return &item.classLinks }
 
 func (q *unexpectedQueue) init(l Limits) {
 	q.messagesMax, q.bytesMax = l.UnexpectedMessages, l.UnexpectedBytes
@@ -64,16 +55,16 @@ func (q *unexpectedQueue) putLocked(from Addr, class Class, tag Tag, data []byte
 	item.from, item.class, item.tag = from, class, tag
 	copy(item.data, data)
 
-	q.all.Add(item)
-	q.classes[class].Add((*inClass)(item))
+	q.all.Add(item, &item.links)
+	q.classes[class].Add(item, &item.classLinks)
 	q.messages++
 	q.bytes += len(data)
 	return true
 }
 
 func (q *unexpectedQueue) removeLocked(item *unexpectedItem) {
-	q.all.Remove(item)
-	q.classes[item.class].Remove((*inClass)(item))
+	q.all.Remove(&item.links)
+	q.classes[item.class].Remove(&item.classLinks)
 	q.messages--
 	q.bytes -= len(item.data)
 }
@@ -83,7 +74,7 @@ func (q *unexpectedQueue) discard(a Addr) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for item := q.all.First(); item != nil; {
-		next := q.all.Next(item)
+		next := item.links.Next()
 		if item.from == a {
 			q.removeLocked(item)
 			q.freeLocked(item)

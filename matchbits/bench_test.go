@@ -22,7 +22,7 @@ func BenchmarkMatch(b *testing.B) {
 	item := new(int)
 	for _, n := range queued {
 		b.Run(fmt.Sprintf("side=posted/kind=exact/queued=%d", n), func(b *testing.B) {
-			e := New[*int](Options{Seed: 1})
+			e := New[*int, *int](Options{Seed: 1})
 			others(n, func(bits Bits) { e.Post(bits, MaskNone, item) })
 			b.ReportAllocs()
 			tag := uint32(0)
@@ -35,7 +35,7 @@ func BenchmarkMatch(b *testing.B) {
 			}
 		})
 		b.Run(fmt.Sprintf("side=kept/kind=exact/queued=%d", n), func(b *testing.B) {
-			e := New[*int](Options{Seed: 1})
+			e := New[*int, *int](Options{Seed: 1})
 			others(n, func(bits Bits) { e.Keep(bits, item) })
 			b.ReportAllocs()
 			tag := uint32(0)
@@ -49,7 +49,7 @@ func BenchmarkMatch(b *testing.B) {
 		})
 		// The wildcard receive is the only one; the others are exact.
 		b.Run(fmt.Sprintf("side=posted/kind=wildcard/queued=%d", n), func(b *testing.B) {
-			e := New[*int](Options{Seed: 1})
+			e := New[*int, *int](Options{Seed: 1})
 			others(n, func(bits Bits) { e.Post(bits, MaskNone, item) })
 			b.ReportAllocs()
 			tag := uint32(0)
@@ -63,7 +63,7 @@ func BenchmarkMatch(b *testing.B) {
 		})
 		// A wildcard receive takes the oldest of many.
 		b.Run(fmt.Sprintf("side=kept/kind=wildcard/queued=%d", n), func(b *testing.B) {
-			e := New[*int](Options{Seed: 1})
+			e := New[*int, *int](Options{Seed: 1})
 			others(n, func(bits Bits) { e.Keep(bits, item) })
 			b.ReportAllocs()
 			tag := uint32(0)
@@ -85,7 +85,7 @@ func BenchmarkMatchWindow(b *testing.B) {
 	item := new(int)
 	for _, n := range queued {
 		b.Run(fmt.Sprintf("queued=%d", n), func(b *testing.B) {
-			e := New[*int](Options{Seed: 1})
+			e := New[*int, *int](Options{Seed: 1})
 			others(n, func(bits Bits) { e.Post(bits, MaskNone, item) })
 			tag := uint32(0)
 			for ; tag < window; tag++ {
@@ -108,7 +108,7 @@ func BenchmarkSameTag(b *testing.B) {
 	item := new(int)
 	for _, n := range queued {
 		b.Run(fmt.Sprintf("queued=%d", n), func(b *testing.B) {
-			e := New[*int](Options{Seed: 1})
+			e := New[*int, *int](Options{Seed: 1})
 			for range n {
 				e.Post(expected(1, 1), MaskNone, item)
 			}
@@ -127,7 +127,7 @@ func BenchmarkGrow(b *testing.B) {
 	const n = 1_000_000
 	item := new(int)
 	for b.Loop() {
-		e := New[*int](Options{Seed: 1})
+		e := New[*int, *int](Options{Seed: 1})
 		others(n, func(bits Bits) { e.Post(bits, MaskNone, item) })
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/entry")
@@ -138,7 +138,7 @@ func BenchmarkRemove(b *testing.B) {
 	item := new(int)
 	for _, n := range queued {
 		b.Run(fmt.Sprintf("queued=%d", n), func(b *testing.B) {
-			e := New[*int](Options{Seed: 1})
+			e := New[*int, *int](Options{Seed: 1})
 			others(n, func(bits Bits) { e.Post(bits, MaskNone, item) })
 			b.ReportAllocs()
 			tag := uint32(0)

@@ -13,7 +13,7 @@ import (
 // same answers.
 type pair struct {
 	t      require.TestingT
-	engine *Engine[*int]
+	engine *Engine[*int, *int]
 	model  *model
 
 	posted, kept []namedRef // also of entries long gone: stale Refs must be recognised
@@ -27,7 +27,7 @@ type namedRef struct {
 }
 
 func newPair(t require.TestingT, o Options) *pair {
-	e := New[*int](o)
+	e := New[*int, *int](o)
 	return &pair{t: t, engine: e, model: &model{significant: e.significant}}
 }
 
@@ -65,11 +65,9 @@ func (p *pair) do(op byte, bits, ignore Bits, pick int) {
 			p.refused(ok, "posted")
 		}
 	case 8:
-		if pick%8 != 0 { // rarely, or nothing would ever queue up
-			return
+		if pick%8 == 0 { // rarely, or nothing would ever queue up
+			p.empty()
 		}
-		p.samePurge("PurgePosted", p.engine.PurgePosted, &p.model.posted, bits, ignore)
-		p.samePurge("PurgeKept", p.engine.PurgeKept, &p.model.kept, bits, ignore)
 	}
 	if len(p.model.posted) != p.engine.PostedLen() || len(p.model.kept) != p.engine.KeptLen() {
 		require.Fail(p.t, "wrong length", "step %d: posted %d, want %d; kept %d, want %d", p.step,
@@ -103,17 +101,20 @@ func (p *pair) same(what string) func(*int, bool) func(int, bool) {
 	}
 }
 
-func (p *pair) samePurge(what string, purge func(Bits, Bits, func(*int)), entries *[]modelEntry, bits, ignore Bits) {
-	var got []int
-	purge(bits, ignore, func(item *int) { got = append(got, *item) })
-	require.Equal(p.t, p.model.purge(entries, bits, ignore), got, "step %d: %s", p.step, what)
+// empty takes out everything by its Ref: receives oldest first, messages youngest first.
+func (p *pair) empty() {
+	for _, r := range p.posted {
+		p.same("RemovePosted")(p.engine.RemovePosted(r.ref))(p.model.removePosted(r.id))
+	}
+	for _, r := range slices.Backward(p.kept) {
+		p.same("RemoveKept")(p.engine.RemoveKept(r.ref))(p.model.removeKept(r.id))
+	}
 }
 
 // drain empties both and checks that nothing is left, in the lists and in the
 // counts, and that no reference to a removed item remains.
 func (p *pair) drain() {
-	p.samePurge("PurgePosted", p.engine.PurgePosted, &p.model.posted, 0, MaskAll)
-	p.samePurge("PurgeKept", p.engine.PurgeKept, &p.model.kept, 0, MaskAll)
+	p.empty()
 	for _, s := range []*side[*int]{&p.engine.posted, &p.engine.kept} {
 		require.Zero(p.t, s.length)
 		require.Zero(p.t, s.first)

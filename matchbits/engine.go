@@ -30,15 +30,16 @@ package matchbits
 //
 // # Items
 //
-// An item, usually a pointer, belongs to the engine from Post or Keep until it
-// is returned; the engine keeps no reference to it afterwards.
+// R is what the owner knows a receive by, M a message: usually pointers. An item
+// belongs to the engine from Post or Keep until it is returned; the engine keeps no
+// reference to it afterwards.
 //
 // An Engine must not be copied, and has one user at a time.
-type Engine[T any] struct {
+type Engine[R, M any] struct {
 	significant Bits
 	seq         uint64 // of the youngest entry
-	posted      side[T]
-	kept        side[T]
+	posted      side[R]
+	kept        side[M]
 }
 
 // Options configure an Engine. The zero value is useful.
@@ -67,24 +68,27 @@ type Ref struct {
 	index uint32
 }
 
-// IsZero reports whether r is the zero Ref.
-func (r Ref) IsZero() bool { return r == Ref{} }
+// Words is the Ref as two words, for an owner that has to keep it where this type is not known.
+func (r Ref) Words() [2]uint64 { return [2]uint64{r.seq, uint64(r.index)} }
+
+// RefOf undoes Ref.Words. Any words may be given: a Ref that was never returned names none.
+func RefOf(words [2]uint64) Ref { return Ref{seq: words[0], index: uint32(words[1])} }
 
 // New makes an empty engine.
-func New[T any](o Options) *Engine[T] {
+func New[R, M any](o Options) *Engine[R, M] {
 	if o.Significant == 0 {
 		o.Significant = MaskAll &^ (MaskCredits | MaskReserved)
 	}
-	return &Engine[T]{
+	return &Engine[R, M]{
 		significant: o.Significant,
-		posted:      newSide[T](o.Capacity, o.Seed),
+		posted:      newSide[R](o.Capacity, o.Seed),
 		// A different seed, so that one side's collisions are not the other's.
-		kept: newSide[T](o.Capacity, ^o.Seed),
+		kept: newSide[M](o.Capacity, ^o.Seed),
 	}
 }
 
 // Post adds a receive to the posted side.
-func (e *Engine[T]) Post(bits, ignore Bits, item T) Ref {
+func (e *Engine[R, M]) Post(bits, ignore Bits, item R) Ref {
 	s := &e.posted
 	i := s.take()
 	e.seq++
@@ -103,7 +107,7 @@ func (e *Engine[T]) Post(bits, ignore Bits, item T) Ref {
 
 // Arrive takes out the oldest receive that matches a message with these bits,
 // and returns its item.
-func (e *Engine[T]) Arrive(bits Bits) (item T, ok bool) {
+func (e *Engine[R, M]) Arrive(bits Bits) (item R, ok bool) {
 	s := &e.posted
 	key := bits & e.significant
 	at := s.table.find(key)
@@ -121,7 +125,7 @@ func (e *Engine[T]) Arrive(bits Bits) (item T, ok bool) {
 
 // wildcard returns the oldest wildcard receive that matches key and is older
 // than the exact match in slot at, or 0.
-func (e *Engine[T]) wildcard(key Bits, at int) uint32 {
+func (e *Engine[R, M]) wildcard(key Bits, at int) uint32 {
 	s := &e.posted
 	before := e.seq + 1
 	if at != nowhere {
@@ -141,7 +145,7 @@ func (e *Engine[T]) wildcard(key Bits, at int) uint32 {
 }
 
 // Keep adds a message to the kept side.
-func (e *Engine[T]) Keep(bits Bits, item T) Ref {
+func (e *Engine[R, M]) Keep(bits Bits, item M) Ref {
 	s := &e.kept
 	i := s.take()
 	e.seq++
@@ -157,7 +161,7 @@ func (e *Engine[T]) Keep(bits Bits, item T) Ref {
 
 // Take takes out the oldest kept message that matches a receive, and returns
 // its item.
-func (e *Engine[T]) Take(bits, ignore Bits) (item T, ok bool) {
+func (e *Engine[R, M]) Take(bits, ignore Bits) (item M, ok bool) {
 	s := &e.kept
 	if ignore&e.significant == 0 {
 		at := s.table.find(bits & e.significant)
@@ -178,7 +182,7 @@ func (e *Engine[T]) Take(bits, ignore Bits) (item T, ok bool) {
 }
 
 // Peek returns the item that Take would return, and leaves it in place.
-func (e *Engine[T]) Peek(bits, ignore Bits) (item T, ok bool) {
+func (e *Engine[R, M]) Peek(bits, ignore Bits) (item M, ok bool) {
 	s := &e.kept
 	if ignore&e.significant == 0 {
 		if at := s.table.find(bits & e.significant); at != nowhere {
@@ -193,7 +197,7 @@ func (e *Engine[T]) Peek(bits, ignore Bits) (item T, ok bool) {
 }
 
 // oldestKept walks the kept messages for a wildcard; 0 if none matches.
-func (e *Engine[T]) oldestKept(bits, ignore Bits) uint32 {
+func (e *Engine[R, M]) oldestKept(bits, ignore Bits) uint32 {
 	s := &e.kept
 	compared := e.significant &^ ignore
 	for i := s.first; i != 0; i = s.entries[i].newer {
@@ -206,7 +210,7 @@ func (e *Engine[T]) oldestKept(bits, ignore Bits) uint32 {
 
 // RemovePosted takes out the receive that ref names and returns its item; ok is
 // false if it is not posted any more.
-func (e *Engine[T]) RemovePosted(ref Ref) (item T, ok bool) {
+func (e *Engine[R, M]) RemovePosted(ref Ref) (item R, ok bool) {
 	s := &e.posted
 	if !s.holds(ref) {
 		return item, false
@@ -221,7 +225,7 @@ func (e *Engine[T]) RemovePosted(ref Ref) (item T, ok bool) {
 
 // RemoveKept takes out the message that ref names and returns its item; ok is
 // false if it is not kept any more.
-func (e *Engine[T]) RemoveKept(ref Ref) (item T, ok bool) {
+func (e *Engine[R, M]) RemoveKept(ref Ref) (item M, ok bool) {
 	s := &e.kept
 	if !s.holds(ref) {
 		return item, false
@@ -232,7 +236,7 @@ func (e *Engine[T]) RemoveKept(ref Ref) (item T, ok bool) {
 }
 
 // PostedLen is the number of receives that wait for a message.
-func (e *Engine[T]) PostedLen() int { return e.posted.length }
+func (e *Engine[R, M]) PostedLen() int { return e.posted.length }
 
 // KeptLen is the number of messages that wait for a receive.
-func (e *Engine[T]) KeptLen() int { return e.kept.length }
+func (e *Engine[R, M]) KeptLen() int { return e.kept.length }

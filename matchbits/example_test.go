@@ -9,7 +9,7 @@ import (
 // A receive that is posted first joins its message when the message arrives. A
 // message that comes early is kept for its receive.
 func Example() {
-	e := matchbits.New[string](matchbits.Options{Seed: 1})
+	e := matchbits.New[string, string](matchbits.Options{Seed: 1})
 	bits := matchbits.Make(matchbits.TypeExpected, 0, 7, 42) // from peer 7, tag 42
 
 	e.Post(bits, matchbits.MaskNone, "receive of tag 42")

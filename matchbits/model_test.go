@@ -64,17 +64,3 @@ func (m *model) removePosted(id int) (int, bool) {
 func (m *model) removeKept(id int) (int, bool) {
 	return removeFirst(&m.kept, func(k modelEntry) bool { return k.id == id })
 }
-
-// purge removes the entries that are wholly within (bits, ignore).
-func (m *model) purge(entries *[]modelEntry, bits, ignore Bits) (items []int) {
-	within := func(x modelEntry) bool {
-		return m.equal(x.bits, bits, ignore) && x.ignore&m.significant&^ignore == 0
-	}
-	for _, x := range *entries {
-		if within(x) {
-			items = append(items, x.item)
-		}
-	}
-	*entries = slices.DeleteFunc(*entries, within)
-	return items
-}

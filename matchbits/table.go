@@ -33,6 +33,7 @@ import "math/bits"
 type table struct {
 	slots []slot
 	shift uint8 // 64 - log2(len(slots))
+	last  int   // the slot of the latest key: the next search is often for the same
 	used  int   // keys present; slack × used ≤ len(slots)
 	fresh int   // insertions since the table was last built
 
@@ -73,7 +74,7 @@ func (t *table) build(size int) {
 	log := bits.Len(uint(size - 1))
 	t.slots = make([]slot, 1<<log)
 	t.shift = uint8(64 - log)
-	t.used, t.fresh = 0, 0
+	t.last, t.used, t.fresh = 0, 0, 0
 	t.mul = [2]uint64{t.draw() | 1, t.draw() | 1}
 }
 
@@ -106,16 +107,26 @@ func again(hash uint64) uint64 { return hash*0xd1342543de82ef95 + 1 }
 
 // find returns the slot of key, or nowhere.
 func (t *table) find(key Bits) int {
+	if t.lastIs(key) {
+		return t.last
+	}
 	hash := t.hash(key)
 	i := t.place(key, hash)
 	s := &t.slots[i]
 	if s.key == key && s.head != 0 {
+		t.last = i
 		return i
 	}
 	if s.over < passed {
 		return nowhere
 	}
 	return t.findFurther(key, i, hash)
+}
+
+// lastIs reports whether key is in the slot of the latest one.
+func (t *table) lastIs(key Bits) bool {
+	s := &t.slots[t.last]
+	return s.key == key && s.head != 0
 }
 
 // findFurther continues a search behind the first slot.
@@ -133,10 +144,14 @@ func (t *table) findFurther(key Bits, i int, hash uint64) int {
 // findOrInsert returns the slot of key if it is there. Else it gives key a slot
 // with the given head, and returns nowhere.
 func (t *table) findOrInsert(key Bits, head uint32) int {
+	if t.lastIs(key) {
+		return t.last
+	}
 	hash := t.hash(key)
 	i := t.place(key, hash)
 	s := &t.slots[i]
 	if s.key == key && s.head != 0 {
+		t.last = i
 		return i
 	}
 	if s.over >= passed {
@@ -146,6 +161,7 @@ func (t *table) findOrInsert(key Bits, head uint32) int {
 	}
 	if s.head == 0 && slack*t.used < len(t.slots) { // the usual case
 		s.key, s.head = key, head
+		t.last = i
 		t.used++
 		t.fresh++
 		return nowhere

@@ -56,9 +56,13 @@ type Engine struct {
 
 // Lock takes the engine lock.
 func (e *Engine) Lock() {
-	if e.mu.TryLock() {
-		return
+	if !e.mu.TryLock() {
+		e.lockLater()
 	}
+}
+
+// lockLater waits for the engine lock, and makes a goroutine that polls release it soon.
+func (e *Engine) lockLater() {
 	e.wanted.Add(1)
 	e.mu.Lock()
 	e.wanted.Add(-1)
@@ -66,14 +70,18 @@ func (e *Engine) Lock() {
 
 // Unlock releases the engine lock. It first wakes a sleeper that would otherwise sleep beyond a deadline of the method.
 func (e *Engine) Unlock() {
-	if e.asleep && e.deadliner != nil && !e.closed {
-		at, ok := e.deadliner.NextDeadline()
-		if ok && (e.sleepUntil < 0 || at < e.sleepUntil) {
-			e.sleepUntil = at
-			e.sleeper.Wake()
-		}
+	if e.asleep {
+		e.sleepLess()
 	}
 	e.mu.Unlock()
+}
+
+// sleepLess wakes the sleeper if the method has a deadline before it would wake up.
+func (e *Engine) sleepLess() {
+	if at, ok := e.NextDeadline(); ok && (e.sleepUntil < 0 || at < e.sleepUntil) {
+		e.sleepUntil = at
+		e.sleeper.Wake()
+	}
 }
 
 // BeginPoll reports whether the method may be polled now, and counts the poll. The engine lock is held.

@@ -38,6 +38,16 @@ func (c *Cursor) Scatter(bufs [][]byte, data []byte) {
 	}
 }
 
+// Copy copies a whole message to its pieces. There must be room.
+func Copy(bufs [][]byte, data []byte) {
+	if len(bufs) == 1 {
+		copy(bufs[0], data)
+		return
+	}
+	var c Cursor
+	c.Scatter(bufs, data)
+}
+
 // Append appends to vec the next n bytes as slices of the pieces, or fewer if those would be
 // more than room slices. It also returns how many bytes it appended.
 func (c Cursor) Append(vec, bufs [][]byte, n, room int) (_ [][]byte, total int) {

@@ -1,14 +1,14 @@
 package queue
 
 // A List is a doubly linked list of records that carry their links themselves. A
-// record leaves it in constant time from any position, and is in at most one List.
-type List[T any, P Chained[T]] struct {
+// record leaves it in constant time from any position. It is in as many Lists as it
+// has Links.
+type List[T any] struct {
 	first, last *Links[T]
 	len         int
 }
 
-// Links are the links of a record in a List. They point to other records' Links and
-// not to the records, which would need a call of Chain at each step.
+// Links are the links of a record in a List.
 type Links[T any] struct {
 	prev, next *Links[T]
 	of         *T // the record; nil: in no List
@@ -22,28 +22,21 @@ func (c *Links[T]) record() *T {
 	return c.of
 }
 
-// Chained is a pointer to a record with Links.
-type Chained[T any] interface {
-	*T
-	// Chain returns the record's links.
-	Chain() *Links[T]
-}
-
 // First is the record at the front; nil if there is none.
-func (l *List[T, P]) First() P { return l.first.record() }
+func (l *List[T]) First() *T { return l.first.record() }
 
 // Len is the number of records.
-func (l *List[T, P]) Len() int { return l.len }
+func (l *List[T]) Len() int { return l.len }
 
-// Next is the record behind p; nil if p is the last.
-func (l *List[T, P]) Next(p P) P { return p.Chain().next.record() }
+// Next is the record behind the one with these links; nil if that is the last.
+func (c *Links[T]) Next() *T { return c.next.record() }
 
-// Add puts p at the end.
-func (l *List[T, P]) Add(p P) {
-	c := p.Chain()
-	c.prev, c.next, c.of = l.last, nil, p
-	if l.last != nil {
-		l.last.next = c
+// Add puts p at the end. c are those of its links that belong to this List.
+func (l *List[T]) Add(p *T, c *Links[T]) {
+	last := l.last
+	c.prev, c.of = last, p
+	if last != nil {
+		last.next = c
 	} else {
 		l.first = c
 	}
@@ -51,18 +44,18 @@ func (l *List[T, P]) Add(p P) {
 	l.len++
 }
 
-// Remove removes p, which must be in the list.
-func (l *List[T, P]) Remove(p P) {
-	c := p.Chain()
-	if c.prev != nil {
-		c.prev.next = c.next
+// Remove removes the record with these links, which must be in the list.
+func (l *List[T]) Remove(c *Links[T]) {
+	prev, next := c.prev, c.next
+	if prev != nil {
+		prev.next = next
 	} else {
-		l.first = c.next
+		l.first = next
 	}
-	if c.next != nil {
-		c.next.prev = c.prev
+	if next != nil {
+		next.prev = prev
 	} else {
-		l.last = c.prev
+		l.last = prev
 	}
 	*c = Links[T]{}
 	l.len--

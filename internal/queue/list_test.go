@@ -10,27 +10,25 @@ import (
 
 type listed struct{ links Links[listed] }
 
-func (e *listed) Chain() *Links[listed] { return &e.links }
-
 // TestList compares the list with a slice, operation by operation.
 func TestList(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 5))
-	var l List[listed, *listed]
+	var l List[listed]
 	var model []*listed
 	for range 10_000 {
 		if rng.IntN(2) == 0 {
 			e := &listed{}
-			l.Add(e)
+			l.Add(e, &e.links)
 			model = append(model, e)
 		} else if len(model) > 0 {
 			at := rng.IntN(len(model))
-			l.Remove(model[at])
+			l.Remove(&model[at].links)
 			require.Zero(t, *model[at], "an element that left has no links")
 			model = slices.Delete(model, at, at+1)
 		}
 		require.Equal(t, len(model), l.Len())
 		at := 0
-		for e := l.First(); e != nil; e = l.Next(e) {
+		for e := l.First(); e != nil; e = e.links.Next() {
 			require.Same(t, model[at], e)
 			at++
 		}
@@ -40,14 +38,14 @@ func TestList(t *testing.T) {
 
 // BenchmarkList measures a record that passes through a list of 32.
 func BenchmarkList(b *testing.B) {
-	var l List[listed, *listed]
+	var l List[listed]
 	records := make([]listed, 64)
 	for i := range records[:32] {
-		l.Add(&records[i])
+		l.Add(&records[i], &records[i].links)
 	}
 	b.ReportAllocs()
 	for i := 32; b.Loop(); i++ {
-		l.Add(&records[i%len(records)])
-		l.Remove(l.First())
+		l.Add(&records[i%len(records)], &records[i%len(records)].links)
+		l.Remove(&l.First().links)
 	}
 }

@@ -5,9 +5,9 @@ import "github.com/viaduct-hpc/viaduct/matchbits"
 // keep puts a message without a receive into the match table.
 func (b *Inbox) keep(p *Peer, key matchbits.Bits, size int, owner any) *Message {
 	msg := b.newMessage(p, size, owner)
-	msg.ref = b.match.Keep(key, waiting{msg: msg})
+	msg.ref = b.match.Keep(key, msg)
 	msg.early = true
-	p.early.Add(msg)
+	p.early.Add(msg, &msg.links)
 	p.count.EarlyReceived++
 	return msg
 }
@@ -47,7 +47,7 @@ func (b *Inbox) release(msg *Message) {
 func (b *Inbox) unkeep(msg *Message) {
 	if msg.early {
 		b.match.RemoveKept(msg.ref)
-		msg.peer.early.Remove(msg)
+		msg.peer.early.Remove(&msg.links)
 		msg.early = false
 	}
 }
@@ -65,7 +65,7 @@ func (b *Inbox) DropAnnounced(p *Peer) {
 func (b *Inbox) dropEarly(p *Peer, which func(*Message) bool) {
 	var next *Message
 	for msg := p.early.First(); msg != nil; msg = next {
-		next = p.early.Next(msg)
+		next = msg.links.Next()
 		switch {
 		case !which(msg):
 		case msg.state == arriving:

@@ -10,8 +10,7 @@ import (
 
 // An Inbox is the receiving side of one method.
 type Inbox struct {
-	match        *matchbits.Engine[waiting]
-	freeRecvs    *Recv
+	match        *matchbits.Engine[*bmi.Op, *Message]
 	freeMessages *Message
 	host         bmi.Host
 	buffers      *buffers.Pool
@@ -21,13 +20,6 @@ type Inbox struct {
 	lines        []line
 	backlogs     int    // in all lines
 	serial       uint64 // of the last message that was held
-}
-
-// waiting is an entry of the match table: a receive on its posted side, a message on its kept
-// side.
-type waiting struct {
-	recv *Recv
-	msg  *Message
 }
 
 // Options say what an Inbox works with. All fields are required.
@@ -44,7 +36,7 @@ type Options struct {
 // New makes an Inbox.
 func New(o Options) *Inbox {
 	return &Inbox{
-		match:      matchbits.New[waiting](matchbits.Options{Seed: o.Seed}),
+		match:      matchbits.New[*bmi.Op, *Message](matchbits.Options{Seed: o.Seed}),
 		host:       o.Host,
 		buffers:    o.Buffers,
 		errors:     o.Errors,
@@ -66,8 +58,8 @@ func (b *Inbox) EarlyBytes() int { return b.earlyBytes }
 type Peer struct {
 	// key is the match bits of an expected message from the peer, without the tag.
 	key        matchbits.Bits
-	recvs      queue.List[Recv, *Recv]       // everything not completed, in post order
-	early      queue.List[Message, *Message] // in order of arrival
+	recvs      bmi.OpList          // everything not completed, in post order
+	early      queue.List[Message] // in order of arrival
 	earlyBytes int
 	backlog    *backlog // of unexpected messages; nil: none is held
 	count      *bmi.Traffic

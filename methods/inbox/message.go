@@ -25,13 +25,13 @@ type Message struct {
 	state state
 	early bool          // in peer.early and in the match table
 	ref   matchbits.Ref // there
-	recv  *Recv
+	recv  *bmi.Op
 	at    pieces.Cursor // in recv
 	buf   []byte
 	kept  int // bytes of memory, part of Peer.earlyBytes
 	owner any
-	chain queue.Links[Message]
-	free  *Message // Inbox.freeMessages
+	links queue.Links[Message] // in peer.early
+	free  *Message             // Inbox.freeMessages
 }
 
 type state uint8
@@ -41,9 +41,6 @@ const (
 	whole
 	announced
 )
-
-// Chain links the early messages of a peer.
-func (msg *Message) Chain() *queue.Links[Message] { return &msg.chain }
 
 // Size is the length of the message in bytes.
 func (msg *Message) Size() int { return msg.size }
@@ -58,44 +55,54 @@ func (msg *Message) Buffered() bool { return msg.early && msg.buf != nil }
 // Deliver takes a message that has arrived whole. It is copied into its receive, or kept.
 func (b *Inbox) Deliver(p *Peer, tag uint32, body []byte) {
 	key := p.key | matchbits.Bits(tag)
-	w, ok := b.match.Arrive(key)
+	op, ok := b.match.Arrive(key)
 	if !ok {
 		b.keepWhole(p, key, body)
 		return
 	}
-	v := w.recv
-	if len(body) > v.op.Size {
-		b.truncate(v, len(body))
+	if len(body) > op.Size {
+		b.truncate(p, op, len(body))
 		return
 	}
 	b.Received(p, len(body))
-	var at pieces.Cursor
-	at.Scatter(v.op.Bufs, body)
-	b.finish(v, len(body), nil)
+	pieces.Copy(op.Bufs, body)
+	finish(p, op, len(body), nil)
 }
 
 // Begin starts a message of size bytes. If it meets no receive, it Waits until one is posted,
 // or until the caller gives it a Buffer.
 func (b *Inbox) Begin(p *Peer, tag uint32, size int, owner any) *Message {
 	key := p.key | matchbits.Bits(tag)
-	w, ok := b.match.Arrive(key)
+	op, ok := b.match.Arrive(key)
 	if !ok {
 		return b.keep(p, key, size, owner)
 	}
 	msg := b.newMessage(p, size, owner)
-	if v := w.recv; size > v.op.Size {
-		b.truncate(v, size)
+	if size > op.Size {
+		b.truncate(p, op, size)
 	} else {
-		v.msg, msg.recv = msg, v
+		msg.meets(op)
 	}
 	return msg
+}
+
+// meets gives a message the receive that it goes into.
+func (msg *Message) meets(op *bmi.Op) { msg.recv, op.Private = op, msg }
+
+// parts takes the receive, if there is one, from a message that ends, or whose receive does.
+func (msg *Message) parts() *bmi.Op {
+	op := msg.recv
+	if op != nil {
+		msg.recv, op.Private = nil, nil
+	}
+	return op
 }
 
 // Write takes the next bytes of a message. There must not be more than are missing.
 func (msg *Message) Write(data []byte) {
 	switch {
 	case msg.recv != nil:
-		msg.at.Scatter(msg.recv.op.Bufs, data)
+		msg.at.Scatter(msg.recv.Bufs, data)
 	case msg.buf != nil:
 		msg.buf = append(msg.buf, data...)
 	}
@@ -107,7 +114,7 @@ func (msg *Message) Write(data []byte) {
 func (msg *Message) Window(vec [][]byte, n, room int) ([][]byte, int) {
 	switch {
 	case msg.recv != nil:
-		return msg.at.Append(vec, msg.recv.op.Bufs, n, room)
+		return msg.at.Append(vec, msg.recv.Bufs, n, room)
 	case msg.buf != nil:
 		from := len(msg.buf)
 		to := min(from+n, msg.size)
@@ -120,7 +127,7 @@ func (msg *Message) Window(vec [][]byte, n, room int) ([][]byte, int) {
 func (msg *Message) Placed(n int) {
 	switch {
 	case msg.recv != nil:
-		msg.at.Advance(msg.recv.op.Bufs, n)
+		msg.at.Advance(msg.recv.Bufs, n)
 	case msg.buf != nil:
 		msg.buf = msg.buf[:len(msg.buf)+n]
 	}
@@ -128,8 +135,8 @@ func (msg *Message) Placed(n int) {
 
 // End ends a message after its last byte has arrived.
 func (b *Inbox) End(msg *Message) {
-	v, p, size := msg.recv, msg.peer, msg.size
-	if v != nil || msg.early {
+	op, p, size := msg.parts(), msg.peer, msg.size
+	if op != nil || msg.early {
 		b.Received(p, size)
 	}
 	if msg.early {
@@ -137,29 +144,30 @@ func (b *Inbox) End(msg *Message) {
 		return
 	}
 	b.freeMessage(msg)
-	if v != nil {
-		b.finish(v, size, nil)
+	if op != nil {
+		finish(p, op, size, nil)
 	}
 }
 
 // Cut ends a message whose rest will not come. Its receive, if it has one, fails.
 func (b *Inbox) Cut(msg *Message, err error) {
-	v := msg.recv
+	op, p := msg.parts(), msg.peer
 	b.unkeep(msg)
 	b.freeMessage(msg)
-	if v != nil {
-		b.finish(v, 0, err)
+	if op != nil {
+		finish(p, op, 0, err)
 	}
 }
 
 // Claim gives the caller the receive for a message that the caller will deliver by itself; nil
 // if none is posted.
 func (b *Inbox) Claim(p *Peer, tag uint32) *bmi.Op {
-	w, ok := b.match.Arrive(p.key | matchbits.Bits(tag))
+	op, ok := b.match.Arrive(p.key | matchbits.Bits(tag))
 	if !ok {
 		return nil
 	}
-	return b.lift(w.recv)
+	p.recvs.Remove(op)
+	return op
 }
 
 // Announce keeps, for Post to return, the owner of a message that Claim found no receive for.

@@ -336,7 +336,8 @@ func (m *model) cancel(p *modelPeer) {
 		return
 	}
 	v := p.recvs[m.rng.IntN(len(p.recvs))]
-	m.in.Cancel(v.op.Private.(*inbox.Recv), bmi.ErrCancelled)
+	m.in.Cancel(&p.Peer, v.op, bmi.ErrCancelled)
+	m.in.Cancel(&p.Peer, v.op, bmi.ErrCancelled) // it is not here any more
 	m.want.Cancelled++
 	m.failed(p, v, bmi.ErrCancelled)
 }

@@ -4,23 +4,12 @@ import (
 	"fmt"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
-	"github.com/viaduct-hpc/viaduct/internal/queue"
 	"github.com/viaduct-hpc/viaduct/matchbits"
 )
 
-// A Recv is a receive that did not complete within its post. It is the Private of its
-// operation.
-type Recv struct {
-	op    *bmi.Op
-	peer  *Peer
-	msg   *Message      // that arrives; nil: the receive is in the match table
-	ref   matchbits.Ref // in the match table
-	chain queue.Links[Recv]
-	free  *Recv // Inbox.freeRecvs
-}
-
-// Chain links the receives of a peer.
-func (v *Recv) Chain() *queue.Links[Recv] { return &v.chain }
+// A receive that did not complete within its post is in the list of its peer. Its Private is nil
+// while it waits in the match table, where Note says, and then the Message that arrives, if that
+// comes in parts.
 
 // Post takes over a receive.
 //
@@ -31,13 +20,18 @@ func (v *Recv) Chain() *queue.Links[Recv] { return &v.chain }
 func (b *Inbox) Post(p *Peer, op *bmi.Op) (owner any) {
 	key := p.key | matchbits.Bits(op.Tag)
 	if p.early.Len() > 0 {
-		if w, ok := b.match.Take(key, matchbits.MaskNone); ok {
-			return b.join(w.msg, op)
+		if msg, ok := b.match.Take(key, matchbits.MaskNone); ok {
+			return b.join(msg, op)
 		}
 	}
-	v := b.newRecv(p, op)
-	v.ref = b.match.Post(key, matchbits.MaskNone, waiting{recv: v})
+	b.Wait(p, op)
 	return nil
+}
+
+// Wait is Post if no message of the peer came early.
+func (b *Inbox) Wait(p *Peer, op *bmi.Op) {
+	p.recvs.Add(op)
+	op.Note = b.match.Post(p.key|matchbits.Bits(op.Tag), matchbits.MaskNone, op).Words()
 }
 
 // Has reports whether a message for a receive with this tag came early.
@@ -51,7 +45,7 @@ func (b *Inbox) Has(p *Peer, tag bmi.Tag) bool {
 func (b *Inbox) join(msg *Message, op *bmi.Op) (owner any) {
 	p, size, arriving := msg.peer, msg.size, msg.state == arriving
 	owner = msg.owner
-	p.early.Remove(msg)
+	p.early.Remove(&msg.links)
 	msg.early = false
 	switch {
 	case msg.state == announced:
@@ -64,8 +58,8 @@ func (b *Inbox) join(msg *Message, op *bmi.Op) (owner any) {
 	default:
 		msg.at.Scatter(op.Bufs, msg.buf)
 		if arriving {
-			msg.recv = b.newRecv(p, op)
-			msg.recv.msg = msg
+			p.recvs.Add(op)
+			msg.meets(op)
 		}
 		b.release(msg)
 		if !arriving {
@@ -78,26 +72,32 @@ func (b *Inbox) join(msg *Message, op *bmi.Op) (owner any) {
 	return owner
 }
 
-// Cancel ends a receive with an error. If its message is arriving, the rest is discarded.
-func (b *Inbox) Cancel(v *Recv, err error) {
-	b.errors.Cancelled++
-	b.fail(v, err)
+// Cancel ends a receive of a peer with an error, if the Inbox has it. If its message is arriving,
+// the rest is discarded.
+func (b *Inbox) Cancel(p *Peer, op *bmi.Op, err error) {
+	if b.leave(op) {
+		b.errors.Cancelled++
+		finish(p, op, 0, err)
+	}
 }
 
 // Fail ends all receives of a peer with an error.
 func (b *Inbox) Fail(p *Peer, err error) {
-	for v := p.recvs.First(); v != nil; v = p.recvs.First() {
-		b.fail(v, err)
+	for op := p.recvs.First(); op != nil; op = p.recvs.First() {
+		b.leave(op)
+		finish(p, op, 0, err)
 	}
 }
 
-func (b *Inbox) fail(v *Recv, err error) {
-	if v.msg != nil {
-		v.msg.recv = nil
-	} else {
-		b.match.RemovePosted(v.ref)
+// leave separates a receive from its message, or takes it out of the match table. It reports false
+// if the receive was in neither.
+func (b *Inbox) leave(op *bmi.Op) bool {
+	if msg, ok := op.Private.(*Message); ok {
+		msg.parts()
+		return true
 	}
-	b.finish(v, 0, err)
+	_, ok := b.match.RemovePosted(matchbits.RefOf(op.Note))
+	return ok
 }
 
 // Truncated counts a message that is longer than its receive, and makes the error for it.
@@ -106,32 +106,13 @@ func (b *Inbox) Truncated(p *Peer, message, receive int) error {
 	return fmt.Errorf("%w: %s: message of %d bytes for a receive of %d", bmi.ErrTruncated, p.addr, message, receive)
 }
 
-func (b *Inbox) newRecv(p *Peer, op *bmi.Op) *Recv {
-	v := b.freeRecvs
-	if v != nil {
-		b.freeRecvs, v.free = v.free, nil
-	} else {
-		v = &Recv{}
-	}
-	v.op, v.peer = op, p
-	op.Private = v
-	p.recvs.Add(v)
-	return v
+// finish completes a receive that has left the match table.
+func finish(p *Peer, op *bmi.Op, size int, err error) {
+	p.recvs.Remove(op)
+	op.Complete(size, err)
 }
-
-// lift frees the record of a receive, and returns its operation.
-func (b *Inbox) lift(v *Recv) *bmi.Op {
-	op := v.op
-	op.Private = nil
-	v.peer.recvs.Remove(v)
-	*v = Recv{free: b.freeRecvs}
-	b.freeRecvs = v
-	return op
-}
-
-func (b *Inbox) finish(v *Recv, size int, err error) { b.lift(v).Complete(size, err) }
 
 // truncate ends a receive that is shorter than its message.
-func (b *Inbox) truncate(v *Recv, size int) {
-	b.finish(v, size, b.Truncated(v.peer, size, v.op.Size))
+func (b *Inbox) truncate(p *Peer, op *bmi.Op, size int) {
+	finish(p, op, size, b.Truncated(p, size, op.Size))
 }

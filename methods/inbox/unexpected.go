@@ -12,17 +12,14 @@ type backlog struct {
 	peer     *Peer
 	messages queue.FIFO[held, *held]
 	class    bmi.Class            // of the line that the backlog is in
-	chain    queue.Links[backlog] // line.backlogs
+	links    queue.Links[backlog] // line.backlogs
 }
-
-// Chain links the backlogs of a line.
-func (l *backlog) Chain() *queue.Links[backlog] { return &l.chain }
 
 // line has the backlogs whose first message is of one class, in turn. A class without a handler
 // may have no room while the others do.
 type line struct {
 	class    bmi.Class
-	backlogs queue.List[backlog, *backlog]
+	backlogs queue.List[backlog]
 }
 
 type held struct {
@@ -93,11 +90,11 @@ func (b *Inbox) Hold(p *Peer, class bmi.Class, tag bmi.Tag, buf []byte) {
 // place puts a backlog at the end of the line of its first message.
 func (b *Inbox) place(l *backlog) {
 	l.class = l.messages.Head().class
-	b.lineOf(l).Add(l)
+	b.lineOf(l).Add(l, &l.links)
 }
 
 // lineOf is the line that a backlog is in, or goes to.
-func (b *Inbox) lineOf(l *backlog) *queue.List[backlog, *backlog] {
+func (b *Inbox) lineOf(l *backlog) *queue.List[backlog] {
 	i := slices.IndexFunc(b.lines, func(n line) bool { return n.class == l.class })
 	if i < 0 {
 		i = len(b.lines)
@@ -155,7 +152,7 @@ func (b *Inbox) offer(l *backlog, until uint64) (took, refused bool) {
 	if l.peer.backlog != l {
 		return took, false // a handler dropped it
 	}
-	b.lineOf(l).Remove(l)
+	b.lineOf(l).Remove(&l.links)
 	if l.messages.Empty() {
 		b.forget(l)
 	} else {
@@ -179,6 +176,6 @@ func (b *Inbox) DropHeld(p *Peer) {
 	for !l.messages.Empty() {
 		b.buffers.Give(l.messages.Pop().data)
 	}
-	b.lineOf(l).Remove(l)
+	b.lineOf(l).Remove(&l.links)
 	b.forget(l)
 }

@@ -62,8 +62,8 @@ type conn struct {
 
 	next          *conn  // in method.ready
 	share         *share // if the other side connected; nil: this side did
-	acceptedLinks queue.Links[accepted]
-	roomWaitLinks queue.Links[roomWaiter]
+	shareLinks    queue.Links[conn]
+	roomWaitLinks queue.Links[conn]
 	timer
 	slot uint32
 }

@@ -49,7 +49,7 @@ func (d driver) Open(ctx context.Context, cfg bmi.MethodConfig) (bmi.Method, err
 		}
 	}
 	if sl, ok := s.(stack.Sleeper); ok {
-		return sleeper{m, sl}, nil
+		return &sleeper{m, sl}, nil
 	}
 	return m, nil
 }

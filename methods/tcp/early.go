@@ -1,7 +1,6 @@
 package tcp
 
 import (
-	"github.com/viaduct-hpc/viaduct/internal/queue"
 	"github.com/viaduct-hpc/viaduct/methods/inbox"
 	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
 )
@@ -32,8 +31,7 @@ func (m *method) full(size int) bool { return m.inbox.EarlyBytes()+size > m.opts
 // roomFor continues connections that wait for room: those that wait for the limit of
 // all peers, in turn, and this peer's.
 func (m *method) roomFor(r *remote) {
-	for u := m.roomWaiters.First(); u != nil && !m.full((*conn)(u).in.msg.Size()); u = m.roomWaiters.First() {
-		c := (*conn)(u)
+	for c := m.roomWaiters.First(); c != nil && !m.full(c.in.msg.Size()); c = m.roomWaiters.First() {
 		m.endRoomWait(c)
 		m.tryKeep(c) // if its own limit forbids that now, its own messages will make room
 	}
@@ -61,23 +59,16 @@ func (m *method) dropEarly(r *remote) {
 	m.maybeRelease(r)
 }
 
-// roomWaiter is a connection as an element of method.roomWaiters: it waits for
-// Options.EarlyBytes.
-type roomWaiter conn
-
-// Chain links the elements of method.roomWaiters.
-func (u *roomWaiter) Chain() *queue.Links[roomWaiter] { return &u.roomWaitLinks }
-
 func (m *method) waitForRoom(c *conn) {
 	if !c.inRoomWait {
 		c.inRoomWait = true
-		m.roomWaiters.Add((*roomWaiter)(c))
+		m.roomWaiters.Add(c, &c.roomWaitLinks)
 	}
 }
 
 func (m *method) endRoomWait(c *conn) {
 	if c.inRoomWait {
 		c.inRoomWait = false
-		m.roomWaiters.Remove((*roomWaiter)(c))
+		m.roomWaiters.Remove(&c.roomWaitLinks)
 	}
 }

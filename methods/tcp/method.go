@@ -36,9 +36,9 @@ type method struct {
 	events [128]stack.Event
 
 	// Connections with something to do in the next Poll.
-	dirty, dirtyNext []*conn                             // with sends that wait for no event
-	ready            queue.FIFO[conn, *conn]             // to be read, or resumed
-	roomWaiters      queue.List[roomWaiter, *roomWaiter] // their message waits for Options.EarlyBytes
+	dirty, dirtyNext []*conn                 // with sends that wait for no event
+	ready            queue.FIFO[conn, *conn] // to be read, or resumed
+	roomWaiters      queue.List[conn]        // their message waits for Options.EarlyBytes
 
 	accepting, acceptingNext []*listener
 	timers                   timers.Wheel[timer, *timer]

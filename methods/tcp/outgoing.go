@@ -15,12 +15,9 @@ type outgoing struct {
 	sent  int           // bytes of header and message that the stream took
 	at    pieces.Cursor // the position in the message
 	ended bool          // from a file whose end was reached
-	chain queue.Links[outgoing]
+	links queue.Links[outgoing]
 	free  *outgoing // method.freeSends
 }
-
-// Chain links the sends to a peer, in post order.
-func (s *outgoing) Chain() *queue.Links[outgoing] { return &s.chain }
 
 // queueSend queues a send behind those that wait.
 func (m *method) queueSend(r *remote, op *bmi.Op) *outgoing {
@@ -32,7 +29,7 @@ func (m *method) queueSend(r *remote, op *bmi.Op) *outgoing {
 	}
 	s.op, s.r = op, r
 	op.Private = s
-	r.sends.Add(s)
+	r.sends.Add(s, &s.links)
 	return s
 }
 
@@ -40,7 +37,7 @@ func (m *method) queueSend(r *remote, op *bmi.Op) *outgoing {
 func (m *method) finishSend(s *outgoing, size int, err error) {
 	op := s.op
 	op.Private = nil
-	s.r.sends.Remove(s)
+	s.r.sends.Remove(&s.links)
 	*s = outgoing{free: m.freeSends}
 	m.freeSends = s
 	op.Complete(size, err)

@@ -1,9 +1,6 @@
 package tcp
 
-import (
-	"github.com/viaduct-hpc/viaduct/bmi"
-	"github.com/viaduct-hpc/viaduct/methods/inbox"
-)
+import "github.com/viaduct-hpc/viaduct/bmi"
 
 // PostRecv takes over a receive.
 func (m *method) PostRecv(op *bmi.Op) {
@@ -34,15 +31,15 @@ func (m *method) PostRecv(op *bmi.Op) {
 func (m *method) Cancel(op *bmi.Op) {
 	r := op.Peer.(*remote)
 	err := r.errorf(bmi.ErrCancelled, "cancelled by the caller")
-	switch s := op.Private.(type) { // nil: completed already
-	case *inbox.Recv:
-		m.inbox.Cancel(s, err)
-	case *outgoing:
-		m.errors.Cancelled++
-		partly := s.sent > 0
-		m.finishSend(s, 0, err)
-		if partly {
-			m.end(r.c, r.errorf(bmi.ErrPeerFailed, "connection closed: a send was cancelled after a part of it had been sent"))
-		}
+	s, ok := op.Private.(*outgoing)
+	if !ok {
+		m.inbox.Cancel(&r.inbox, op, err)
+		return
+	}
+	m.errors.Cancelled++
+	partly := s.sent > 0
+	m.finishSend(s, 0, err)
+	if partly {
+		m.end(r.c, r.errorf(bmi.ErrPeerFailed, "connection closed: a send was cancelled after a part of it had been sent"))
 	}
 }

@@ -15,7 +15,7 @@ import (
 type remote struct {
 	// The fields that every message uses come first.
 	c     *conn // the connection, even while it is being made; nil: none
-	sends queue.List[outgoing, *outgoing]
+	sends queue.List[outgoing]
 	inbox inbox.Peer
 	count traffic
 

@@ -164,7 +164,7 @@ func (m *method) gather(r *remote) (vec [][]byte, file *outgoing) {
 	vec, out := m.vec[:0], m.out[:0]
 	from := 0 // earlier bytes of out are already in vec
 	room := moveBytes
-	for s := r.sends.First(); s != nil && room > 0; s = r.sends.Next(s) {
+	for s := r.sends.First(); s != nil && room > 0; s = s.links.Next() {
 		if len(vec) > stack.PiecesMax-3 || cap(out)-len(out) < wire.HeaderLen+gatherBytes {
 			break
 		}

@@ -11,26 +11,17 @@ import (
 // the place of one of the other's.
 type shares struct {
 	hosts map[netip.Prefix]*share
-	with  []queue.List[share, *share] // with[n] are the hosts with n connections
-	most  int                         // the largest n of any host
+	with  []queue.List[share] // with[n] are the hosts with n connections
+	most  int                 // the largest n of any host
 	all   int
 }
 
 // A share is the connections of one host. It exists while the host has connections.
 type share struct {
 	host  netip.Prefix
-	conns queue.List[accepted, *accepted] // in the order of arrival
-	links queue.Links[share]
+	conns queue.List[conn]   // in the order of arrival
+	links queue.Links[share] // with the other hosts that have as many connections
 }
-
-// Chain links the hosts with the same number of connections.
-func (h *share) Chain() *queue.Links[share] { return &h.links }
-
-// accepted is a connection in a share.
-type accepted conn
-
-// Chain links the connections of a share.
-func (a *accepted) Chain() *queue.Links[accepted] { return &a.acceptedLinks }
 
 func newShares() shares { return shares{hosts: make(map[netip.Prefix]*share)} }
 
@@ -42,10 +33,10 @@ func (s *shares) add(c *conn) {
 		h = &share{host: at}
 		s.hosts[at] = h
 	} else {
-		s.with[h.conns.Len()].Remove(h)
+		s.with[h.conns.Len()].Remove(&h.links)
 	}
 	c.share = h
-	h.conns.Add((*accepted)(c))
+	h.conns.Add(c, &c.shareLinks)
 	s.all++
 	s.place(h)
 }
@@ -54,8 +45,8 @@ func (s *shares) add(c *conn) {
 func (s *shares) remove(c *conn) {
 	h := c.share
 	c.share = nil
-	s.with[h.conns.Len()].Remove(h)
-	h.conns.Remove((*accepted)(c))
+	s.with[h.conns.Len()].Remove(&h.links)
+	h.conns.Remove(&c.shareLinks)
 	s.all--
 	if h.conns.Len() == 0 {
 		delete(s.hosts, h.host)
@@ -71,9 +62,9 @@ func (s *shares) remove(c *conn) {
 func (s *shares) place(h *share) {
 	n := h.conns.Len()
 	for len(s.with) <= n {
-		s.with = append(s.with, queue.List[share, *share]{})
+		s.with = append(s.with, queue.List[share]{})
 	}
-	s.with[n].Add(h)
+	s.with[n].Add(h, &h.links)
 	s.most = max(s.most, n)
 }
 
@@ -94,9 +85,9 @@ func (s *shares) leastFor(from netip.Addr) *conn {
 	top := s.with[s.most].First()
 	var least *conn
 	examined := 0
-	for a := top.conns.First(); a != nil && examined < examinedMax; a = top.conns.Next(a) {
+	for c := top.conns.First(); c != nil && examined < examinedMax; c = c.shareLinks.Next() {
 		examined++
-		if c := (*conn)(a); least == nil || c.lessThan(least) {
+		if least == nil || c.lessThan(least) {
 			least = c
 		}
 	}

@@ -13,19 +13,11 @@ import (
 // messages are withheld while too many of them wait, those of other packets never,
 // because they end transfers under way.
 func (c *consumer) Arrived(l *link.Link, h wire.Header, body []byte, shared bool) (withhold bool, err error) {
-	m, r := (*method)(c), l.Owner().(*remote)
-	switch h.Bits.Type() {
-	case matchbits.TypeConnReq:
-		return false, m.connReqArrived(r, body)
-	case matchbits.TypeConnAck:
-		return false, m.connAckArrived(r, body)
-	case matchbits.TypeCancel:
-		return false, m.byeArrived(r, h, body)
+	m, r, kind := (*method)(c), l.Owner().(*remote), h.Bits.Type()
+	if !l.Open() && !r.fsm.Ready() && !kind.Connects() && kind != matchbits.TypeCancel {
+		return false, fmt.Errorf("%v before the connection is ready", kind)
 	}
-	if !r.link.Open() && !r.fsm.Ready() {
-		return false, fmt.Errorf("%v before the connection is ready", h.Bits.Type())
-	}
-	switch h.Bits.Type() {
+	switch kind {
 	case matchbits.TypeExpected:
 		return r.overLimit(), m.eagerArrived(r, h, body, false, shared)
 	case matchbits.TypeUnexpected:
@@ -46,6 +38,12 @@ func (c *consumer) Arrived(l *link.Link, h wire.Header, body []byte, shared bool
 		return false, l.Credited(credit.Credits)
 	case matchbits.TypeKeepAlive:
 		return false, m.keepAliveArrived(r, h, body)
+	case matchbits.TypeConnReq:
+		return false, m.connReqArrived(r, body)
+	case matchbits.TypeConnAck:
+		return false, m.connAckArrived(r, body)
+	case matchbits.TypeCancel:
+		return false, m.byeArrived(r, h, body)
 	}
-	return false, fmt.Errorf("packet type %v: %w", h.Bits.Type(), wire.ErrInvalid)
+	return false, fmt.Errorf("packet type %v: %w", kind, wire.ErrInvalid)
 }

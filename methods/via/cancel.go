@@ -2,7 +2,6 @@ package via
 
 import (
 	"github.com/viaduct-hpc/viaduct/bmi"
-	"github.com/viaduct-hpc/viaduct/methods/inbox"
 	"github.com/viaduct-hpc/viaduct/peer"
 )
 
@@ -12,11 +11,10 @@ import (
 func (m *method) Cancel(op *bmi.Op) {
 	r := op.Peer.(*remote)
 	err := r.errorf(bmi.ErrCancelled, "cancelled by the caller")
-	switch s := op.Private.(type) { // nil: completed already
-	case *inbox.Recv:
-		m.inbox.Cancel(s, err)
-	case *opState:
+	if s, ok := op.Private.(*opState); ok {
 		m.cancel(s, err)
+	} else {
+		m.inbox.Cancel(&r.inbox, op, err)
 	}
 }
 
@@ -28,7 +26,7 @@ func (m *method) cancel(s *opState, err error) {
 			m.disconnect(s, err)
 			return
 		}
-		r.sends.Remove((*queued)(s))
+		r.sends.Remove(&s.queued)
 		m.finish(s, 0, err)
 		m.step(r, peer.Event{Kind: peer.EventUnqueued})
 	case phasePostponed:

@@ -22,7 +22,7 @@ func TestCancelQueuedIsLocal(t *testing.T) {
 	}
 	for _, i := range []int{3, 5} {
 		links := posted[0].queued
-		posted[0].queued = queue.Links[queued]{}
+		posted[0].queued = queue.Links[opState]{}
 		g.Cancel(posted[i].op)
 		posted[0].queued = links
 	}
@@ -32,8 +32,8 @@ func TestCancelQueuedIsLocal(t *testing.T) {
 	}
 	for _, i := range []int{0, 1, 2, 4} {
 		s := g.peer.sends.First()
-		require.Same(t, posted[i], (*opState)(s))
-		g.peer.sends.Remove(s)
+		require.Same(t, posted[i], s)
+		g.peer.sends.Remove(&s.queued)
 	}
 	require.Nil(t, g.peer.sends.First())
 }

@@ -222,12 +222,12 @@ func (m *method) fail(r *remote, reason peer.Reason, remote bool) {
 	m.abandonAssembly(r, err)
 	m.inbox.Fail(&r.inbox, err)
 	for r.sends.Len() > 0 {
-		r.sends.Remove(r.sends.First())
+		r.sends.Remove(&r.sends.First().queued)
 	}
 	m.resume(r) // they find that they failed
 	var next *opState
 	for s := r.ops.First(); s != nil; s = next {
-		next = r.ops.Next(s)
+		next = s.all.Next()
 		m.failOp(s, err)
 	}
 	m.inbox.DropAnnounced(&r.inbox)

@@ -121,7 +121,7 @@ func (d driver) Open(_ context.Context, cfg bmi.MethodConfig) (bmi.Method, error
 	}
 	m := newMethod(d.Name(), host, links, cfg, opts)
 	if links.CanSleep() {
-		return sleeper{m}, nil
+		return &sleeper{m}, nil
 	}
 	return m, nil
 }

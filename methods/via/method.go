@@ -133,7 +133,7 @@ func (m *method) drain(ctx context.Context) {
 			return false
 		}
 		for r := range m.known() {
-			for s := r.ops.First(); s != nil; s = r.ops.Next(s) {
+			for s := r.ops.First(); s != nil; s = s.all.Next() {
 				if s.op.Kind != bmi.KindRecv && r.link.Open() {
 					return false
 				}

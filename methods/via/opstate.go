@@ -34,8 +34,8 @@ type opState struct {
 	phase phase
 	err   error // why the operation failed, in phaseEnding
 
-	chain  queue.Links[opState] // remote.ops
-	queued queue.Links[queued]  // remote.sends
+	all    queue.Links[opState] // remote.ops
+	queued queue.Links[opState] // remote.sends
 	free   *opState             // method.freeOps
 
 	// counted: the operation holds a reference of the peer machine. One that
@@ -54,16 +54,6 @@ type opState struct {
 	local *inbox.Message // phaseLocal
 }
 
-// Chain links the operations of one remote.
-func (s *opState) Chain() *queue.Links[opState] { return &s.chain }
-
-// queued is a send as an element of remote.sends, which a cancelled one leaves from anywhere at
-// once.
-type queued opState
-
-// Chain links the elements of remote.sends.
-func (q *queued) Chain() *queue.Links[queued] { return &q.queued }
-
 // begin makes the record of an operation that did not complete within its post.
 func (m *method) begin(r *remote, op *bmi.Op, ph phase) *opState {
 	s := m.freeOps
@@ -74,7 +64,7 @@ func (m *method) begin(r *remote, op *bmi.Op, ph phase) *opState {
 	}
 	s.op, s.r, s.phase = op, r, ph
 	op.Private = s
-	r.ops.Add(s)
+	r.ops.Add(s, &s.all)
 	if ph != phaseSendQueued && ph != phasePostponed {
 		s.inFlight()
 	}
@@ -111,7 +101,7 @@ func (m *method) finish(s *opState, size int, err error) {
 // giveState frees the record of an operation.
 func (m *method) giveState(s *opState) {
 	s.op.Private = nil
-	s.r.ops.Remove(s)
+	s.r.ops.Remove(&s.all)
 	*s = opState{free: m.freeOps}
 	m.freeOps = s
 }

@@ -19,6 +19,10 @@ func (m *method) PostRecv(op *bmi.Op) {
 
 // postRecv gives a receive to the inbox.
 func (m *method) postRecv(r *remote, op *bmi.Op) {
+	if r.inbox.Early() == 0 {
+		m.inbox.Wait(&r.inbox, op)
+		return
+	}
 	early := r.inbox.Early()
 	switch owner := m.inbox.Post(&r.inbox, op).(type) {
 	case *wire.RTS:
@@ -68,7 +72,7 @@ func (m *method) recvLater(r *remote, op *bmi.Op) {
 func (m *method) postPostponed(r *remote) {
 	var next *opState
 	for s := r.ops.First(); s != nil; s = next {
-		next = r.ops.Next(s)
+		next = s.all.Next()
 		if s.phase == phasePostponed {
 			op := s.op
 			m.giveState(s)

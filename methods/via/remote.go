@@ -18,9 +18,9 @@ import (
 type remote struct {
 	// What every message touches comes first.
 	link     link.Link
-	oneBytes int32                       // largest message that goes as one packet, in bytes
-	refusing bool                        // dropped, forgotten or closing: no new operations
-	sends    queue.List[queued, *queued] // waiting to be sent, in post order
+	oneBytes int32               // largest message that goes as one packet, in bytes
+	refusing bool                // dropped, forgotten or closing: no new operations
+	sends    queue.List[opState] // waiting to be sent, in post order
 	inbox    inbox.Peer
 	count    traffic
 
@@ -32,9 +32,9 @@ type remote struct {
 	timer      timers.Timer[remote]
 	assembly   *assembly // an eager message of several packets that is arriving; nil: none
 
-	movers    []*opState                    // moves in DATA packets, waiting for a credit
-	ops       queue.List[opState, *opState] // everything not completed but what is in the inbox
-	pastLinks *bmi.LinkStats                // of links that are out of use; nil: they counted nothing
+	movers    []*opState          // moves in DATA packets, waiting for a credit
+	ops       queue.List[opState] // everything not completed but what is in the inbox
+	pastLinks *bmi.LinkStats      // of links that are out of use; nil: they counted nothing
 
 	fsm peer.Machine
 	// failed is how the latest connection, or attempt, ended; nil while there is
@@ -127,6 +127,9 @@ func (r *remote) errorf(kind error, format string, args ...any) error {
 // overLimit reports whether so many messages of the peer wait that its credits are
 // withheld.
 func (r *remote) overLimit() bool {
+	if r.inbox.Early() == 0 {
+		return r.inbox.Holds()
+	}
 	bytes, messages := r.earlyLimits()
 	return r.inbox.EarlyBytes() > bytes || r.inbox.Early() > messages || r.inbox.Holds()
 }

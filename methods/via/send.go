@@ -38,7 +38,10 @@ func (m *method) SendNow(to bmi.Peer, kind bmi.Kind, class bmi.Class, tag bmi.Ta
 	if room == nil {
 		return false
 	}
-	copy(room[copy(room, head):], body)
+	n := copy(room, head)
+	if len(body) > 0 {
+		copy(room[n:], body)
+	}
 	r.link.Publish()
 	r.count.sentEager(kind, size)
 	return true
@@ -108,14 +111,14 @@ func (m *method) sendLater(r *remote, op *bmi.Op) {
 
 func (m *method) queueSend(r *remote, op *bmi.Op) *opState {
 	s := m.begin(r, op, phaseSendQueued)
-	r.sends.Add((*queued)(s))
+	r.sends.Add(s, &s.queued)
 	return s
 }
 
 // pump sends what waits for this peer, as far as credits and the NIC allow.
 func (m *method) pump(r *remote) {
 	for r.sends.Len() > 0 && r.link.MayMessage() {
-		if !m.pushSend(r, (*opState)(r.sends.First())) {
+		if !m.pushSend(r, r.sends.First()) {
 			return
 		}
 	}
@@ -128,7 +131,7 @@ func (m *method) pump(r *remote) {
 // nothing more can be sent now.
 func (m *method) pushSend(r *remote, s *opState) bool {
 	if s.op.Size > int(r.eagerBytes) {
-		r.sends.Remove((*queued)(s))
+		r.sends.Remove(&s.queued)
 		if s.op.Kind == bmi.KindSendUnexpected {
 			m.finish(s, 0, r.errorf(bmi.ErrTooLarge, "the peer takes unexpected messages of %d bytes", r.eagerBytes))
 		} else {
@@ -157,7 +160,7 @@ func (m *method) pushSend(r *remote, s *opState) bool {
 	if s.offset < s.op.Size {
 		return true
 	}
-	r.sends.Remove((*queued)(s))
+	r.sends.Remove(&s.queued)
 	r.count.sentEager(s.op.Kind, s.op.Size)
 	if s.inflight > 0 {
 		s.phase = phaseSending

@@ -62,7 +62,7 @@ func (p *Proc) farewell() {
 	p.e.join()
 	err := p.gone()
 	for o := p.ops.First(); o != nil; {
-		next := p.ops.Next(o)
+		next := o.links.Next()
 		if o.at != atMove && o.at != atNetwork {
 			o.fail(err)
 		}

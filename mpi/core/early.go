@@ -13,7 +13,7 @@ type early struct {
 	l     *link
 	bits  matchbits.Bits
 	ref   matchbits.Ref
-	chain queue.Links[early] // in Proc.earlies, or in Proc.taken
+	links queue.Links[early] // in Proc.earlies, or in Proc.taken
 	next  *early             // in the free list
 
 	size   int
@@ -25,9 +25,6 @@ type early struct {
 	taken  bool   // by a matched probe; it is in Proc.taken
 	lost   error  // why the data will not come, if the send ended before the receive
 }
-
-// Chain implements queue.Chained.
-func (m *early) Chain() *queue.Links[early] { return &m.chain }
 
 func (e *Engine) newEarly(p *Proc, l *link, bits matchbits.Bits, size int) *early {
 	m := e.freeEarlies
@@ -50,8 +47,8 @@ func (e *Engine) freeEarly(m *early) {
 
 // keepEarly stores a message for a later receive.
 func (e *Engine) keepEarly(m *early) {
-	m.ref = e.match.Keep(m.bits, waiting{early: m})
-	m.p.earlies.Add(m)
+	m.ref = e.match.Keep(m.bits, m)
+	m.p.earlies.Add(m, &m.links)
 	m.p.rename(m)
 	e.stats.Early++
 	e.arrivals.Add(1)
@@ -64,7 +61,7 @@ func (m *early) unasked() bool { return m.data != nil && m.id == 0 }
 // drop removes a message. The caller must consume its charge.
 func (e *Engine) drop(m *early) {
 	e.match.RemoveKept(m.ref)
-	m.p.earlies.Remove(m)
+	m.p.earlies.Remove(&m.links)
 	if m.p == e.self && m.send == nil {
 		e.selfBytes -= m.size + chargeBytes
 	}

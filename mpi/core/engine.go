@@ -50,7 +50,7 @@ type Engine struct {
 
 	mu     sync.Mutex
 	closed bool
-	match  *matchbits.Engine[waiting]
+	match  *matchbits.Engine[*op, *early]
 	sends  sendTable
 	scopes map[ContextID]*Scope
 	freed  []*Scope // closed scopes that still have posted receives from any source
@@ -81,13 +81,6 @@ type Engine struct {
 	changes  atomic.Uint64 // counts events that Close waits for
 }
 
-// A waiting is an entry of the match table: a posted receive, or a message that arrived before its
-// receive.
-type waiting struct {
-	recv  *op
-	early *early
-}
-
 // New makes an engine. The endpoint must not have a handler for class 0.
 func New(cfg Config) (*Engine, error) {
 	cfg.Limits = cfg.Limits.withDefaults()
@@ -110,7 +103,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e := &Engine{
 		cfg: cfg, ep: cfg.Endpoint, ctx: ctx, log: cfg.Log,
-		match:   matchbits.New[waiting](matchbits.Options{Significant: matchbits.MaskAll, Seed: cfg.Seed}),
+		match:   matchbits.New[*op, *early](matchbits.Options{Significant: matchbits.MaskAll, Seed: cfg.Seed}),
 		scopes:  make(map[ContextID]*Scope),
 		procs:   make(map[ProcID]*Proc),
 		links:   make(map[bmi.Addr]*link),

@@ -6,7 +6,7 @@ package core
 func (p *Proc) takeNamed(id uint32) *early {
 	if p.names == nil {
 		p.names = make(map[uint32]*early, p.earlies.Len())
-		for m := p.earlies.First(); m != nil; m = p.earlies.Next(m) {
+		for m := p.earlies.First(); m != nil; m = m.links.Next() {
 			if m.id != 0 {
 				p.names[m.id] = m
 			}
@@ -20,7 +20,7 @@ func (p *Proc) takeNamed(id uint32) *early {
 	if _, kept := p.e.match.RemoveKept(m.ref); !kept {
 		return nil
 	}
-	p.earlies.Remove(m)
+	p.earlies.Remove(&m.links)
 	return m
 }
 

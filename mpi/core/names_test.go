@@ -102,12 +102,12 @@ func TestTakeNamed(t *testing.T) {
 		case 2: // received
 			bits, mask, _, err := s.envelope(1, int(id&TagMax))
 			require.NoError(t, err)
-			w, ok := e.match.Take(bits, mask)
+			m, ok := e.match.Take(bits, mask)
 			require.Equal(t, kept[id] != nil, ok)
 			if ok {
-				require.Same(t, kept[id], w.early)
-				p.earlies.Remove(w.early)
-				e.freeEarly(w.early)
+				require.Same(t, kept[id], m)
+				p.earlies.Remove(&m.links)
+				e.freeEarly(m)
 				delete(kept, id)
 			}
 		default:

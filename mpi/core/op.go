@@ -50,7 +50,7 @@ type op struct {
 	turn  uint64          // in atPosted: when it was put in the table, by Engine.turns
 	early *early          // in atEarly and atTaken: its message
 	id    uint32          // in atPeer: the id of the send for the peer
-	chain queue.Links[op] // in Proc.ops, or in Scope.anys
+	links queue.Links[op] // in Proc.ops, or in Scope.anys
 	next  *op             // in Proc.backlog, or in the free list
 	move  transfer        // in atMove
 	end   func()          // in opOther: asks for the end of the operation
@@ -90,9 +90,6 @@ const (
 
 // Link implements queue.Linked.
 func (o *op) Link() **op { return &o.next }
-
-// Chain implements queue.Chained.
-func (o *op) Chain() *queue.Links[op] { return &o.chain }
 
 // acquire returns an op for a new request.
 func (e *Engine) acquire(kind opKind, s *Scope) *op {
@@ -252,16 +249,16 @@ func (o *op) withdraw() {
 // enlist adds the op to the list that is searched when its peer fails.
 func (o *op) enlist() {
 	if o.proc != nil {
-		o.proc.ops.Add(o)
+		o.proc.ops.Add(o, &o.links)
 	} else {
-		o.scope.anys.Add(o)
+		o.scope.anys.Add(o, &o.links)
 	}
 }
 
 func (o *op) unlist() {
 	if o.proc != nil {
-		o.proc.ops.Remove(o)
+		o.proc.ops.Remove(&o.links)
 	} else {
-		o.scope.anys.Remove(o)
+		o.scope.anys.Remove(&o.links)
 	}
 }

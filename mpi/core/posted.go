@@ -23,7 +23,7 @@ func (e *Engine) post(o *op) {
 func (o *op) tabulate() {
 	o.e.turns++
 	o.turn = o.e.turns
-	o.ref = o.e.match.Post(o.bits, o.mask, waiting{recv: o})
+	o.ref = o.e.match.Post(o.bits, o.mask, o)
 	o.enlist()
 }
 
@@ -61,11 +61,10 @@ func (e *Engine) arrival(p *Proc, bits matchbits.Bits) (o *op, ok bool) {
 		o.at = nowhere
 		return o, true
 	}
-	w, found := e.match.Arrive(bits)
+	o, found := e.match.Arrive(bits)
 	if !found {
 		return nil, true
 	}
-	o = w.recv
 	if !o.scope.isRank(p, rank) {
 		o.putBack()
 		return nil, false
@@ -87,15 +86,15 @@ func (o *op) putBack() {
 		}
 	}
 	for _, p := range o.scope.peers {
-		for other := p.ops.First(); other != nil; other = p.ops.Next(other) {
+		for other := p.ops.First(); other != nil; other = other.links.Next() {
 			note(other)
 		}
 	}
-	for other := o.scope.anys.First(); other != nil; other = o.scope.anys.Next(other) {
+	for other := o.scope.anys.First(); other != nil; other = other.links.Next() {
 		note(other)
 	}
 	slices.SortFunc(later, func(a, b *op) int { return cmp.Compare(a.turn, b.turn) })
 	for _, r := range later {
-		r.ref = o.e.match.Post(r.bits, r.mask, waiting{recv: r})
+		r.ref = o.e.match.Post(r.bits, r.mask, r)
 	}
 }

@@ -110,16 +110,16 @@ func (s *Scope) peek(src, tag int) (*early, error) {
 		return nil, err
 	}
 	for {
-		w, ok := s.e.match.Peek(bits, mask)
+		m, ok := s.e.match.Peek(bits, mask)
 		if !ok || s.revoked {
 			o := op{e: s.e, scope: s, proc: p, bits: bits}
 			return nil, o.hopeless()
 		}
-		if s.isFrom(w.early) {
-			return w.early, nil
+		if s.isFrom(m) {
+			return m, nil
 		}
-		s.e.match.RemoveKept(w.early.ref)
-		s.e.imposter(w.early)
+		s.e.match.RemoveKept(m.ref)
+		s.e.imposter(m)
 	}
 }
 

@@ -35,12 +35,12 @@ type Proc struct {
 	arrived, consumed uint32 // of messages from it
 	told              uint32 // the value of consumed that it knows
 
-	backlog queue.FIFO[op, *op]       // sends that wait for the window, in order
-	ops     queue.List[op, *op]       // operations that wait for this process
-	earlies queue.List[early, *early] // messages from it that wait for a receive
-	taken   queue.List[early, *early] // messages from it that matched probes have taken
-	names   map[uint32]*early         // earlies by id, and some that were received; nil until the first CANCEL
-	tag     uint32                    // of the latest message that moved from it to us
+	backlog queue.FIFO[op, *op] // sends that wait for the window, in order
+	ops     queue.List[op]      // operations that wait for this process
+	earlies queue.List[early]   // messages from it that wait for a receive
+	taken   queue.List[early]   // messages from it that matched probes have taken
+	names   map[uint32]*early   // earlies by id, and some that were received; nil until the first CANCEL
+	tag     uint32              // of the latest message that moved from it to us
 }
 
 // Card returns the process's card. If the process connected by itself, the card may change once,
@@ -149,7 +149,7 @@ func (p *Proc) strip() {
 	p.card = Card{ID: p.card.ID}
 	p.names, p.broken = nil, nil
 	for m := p.earlies.First(); m != nil; {
-		next := p.earlies.Next(m)
+		next := m.links.Next()
 		if m.piece != 0 { // its data will not come
 			p.e.drop(m)
 		}
@@ -177,7 +177,7 @@ func (p *Proc) cut() {
 func (p *Proc) failOps(err error) {
 	p.e.join()
 	for o := p.ops.First(); o != nil; {
-		next := p.ops.Next(o)
+		next := o.links.Next()
 		o.fail(err)
 		o = next
 	}

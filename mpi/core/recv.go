@@ -15,16 +15,16 @@ func (e *Engine) startRecv(o *op) {
 		return
 	}
 	for e.match.KeptLen() > 0 && !o.scope.bars(o.bits) { // otherwise the message there belongs to an operation that others gave up
-		w, ok := e.match.Take(o.bits, o.mask)
+		m, ok := e.match.Take(o.bits, o.mask)
 		if !ok {
 			break
 		}
-		if m := w.early; o.scope.isFrom(m) {
-			m.p.earlies.Remove(m)
+		if o.scope.isFrom(m) {
+			m.p.earlies.Remove(&m.links)
 			e.receive(o, m)
 			return
 		}
-		e.imposter(w.early)
+		e.imposter(m)
 	}
 	err := o.hopeless()
 	if err == nil && o.proc != nil && o.proc.any() == nil && o.proc != e.self {
@@ -43,6 +43,15 @@ func (e *Engine) startRecv(o *op) {
 
 // hopeless returns why no message can arrive for the receive, or nil if one can.
 func (o *op) hopeless() error {
+	s, p := o.scope, o.proc
+	if p != nil && p.err == nil && !p.left && s.broken == nil && !s.revoked && !s.closed && !o.e.closed {
+		return nil
+	}
+	return o.lost()
+}
+
+// lost is hopeless in the cases that need a closer look.
+func (o *op) lost() error {
 	switch {
 	case o.e.closed:
 		return errFinalized
@@ -108,7 +117,7 @@ func (o *op) matched(bits matchbits.Bits, size int) {
 // imposter drops a message that carries another process's rank, and fails its sender.
 func (e *Engine) imposter(m *early) {
 	p := m.p
-	p.earlies.Remove(m)
+	p.earlies.Remove(&m.links)
 	p.broke("it sent a message with the rank of another process")
 	e.freeEarly(m)
 }

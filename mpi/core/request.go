@@ -31,6 +31,13 @@ func (r Request) idleLocked() bool {
 	return r.life != persistentLife && o.life != r.life
 }
 
+// unreportedLocked tells whether the operation ended without an error, and only needs to be
+// recycled. Engine.mu is held.
+func (r Request) unreportedLocked() bool {
+	o := r.op
+	return o != nil && o.state == opDone && o.life == r.life && o.err == nil && !o.persistent
+}
+
 // ready tells whether a call that waits for r can stop waiting. It may be called without Engine.mu.
 func (r Request) ready() bool {
 	if r.life == persistentLife {

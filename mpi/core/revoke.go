@@ -117,7 +117,7 @@ func (s *Scope) end(err error) {
 	}
 	e.join()
 	for o := s.anys.First(); o != nil; {
-		next := s.anys.Next(o)
+		next := o.links.Next()
 		if s.bars(o.bits) {
 			o.fail(err)
 		}
@@ -125,7 +125,7 @@ func (s *Scope) end(err error) {
 	}
 	for _, p := range s.peers {
 		for o := p.ops.First(); o != nil; {
-			next := p.ops.Next(o)
+			next := o.links.Next()
 			if o.scope == s && s.bars(o.bits) {
 				o.revoke(err)
 			}
@@ -171,7 +171,7 @@ func (s *Scope) dropEarlies() {
 	for _, p := range s.peers {
 		room := uint32(0)
 		for m := p.earlies.First(); m != nil; {
-			next := p.earlies.Next(m)
+			next := m.links.Next()
 			if wire.ContextOf(uint64(m.bits)) == uint16(s.id) && s.bars(m.bits) && m.unasked() {
 				room += m.charge
 				e.drop(m)

@@ -21,10 +21,10 @@ type Scope struct {
 	// Guarded by Engine.mu.
 	closed         bool
 	revoked        bool
-	broken         error               // why no common operation can succeed; nil if there is no failure
-	unacknowledged int                 // peers that failed since the last Acknowledge
-	with           []*Scope            // scopes that are revoked or broken with this one
-	anys           queue.List[op, *op] // posted receives from any source
+	broken         error          // why no common operation can succeed; nil if there is no failure
+	unacknowledged int            // peers that failed since the last Acknowledge
+	with           []*Scope       // scopes that are revoked or broken with this one
+	anys           queue.List[op] // posted receives from any source
 }
 
 // OpenScope makes a scope. rank is this process's rank in its group, which its sends carry.
@@ -93,7 +93,7 @@ func (s *Scope) Acknowledge() []*Proc {
 func (s *Scope) failAnys(err error) {
 	s.e.join()
 	for o := s.anys.First(); o != nil; {
-		next := s.anys.Next(o)
+		next := o.links.Next()
 		o.fail(err)
 		o = next
 	}

@@ -22,7 +22,7 @@ func (e *Engine) Stats() Stats {
 	s := e.stats
 	s.EarlyNow, s.Posted = e.match.KeptLen(), e.match.PostedLen()
 	for _, p := range e.procs {
-		for o := p.ops.First(); o != nil; o = p.ops.Next(o) {
+		for o := p.ops.First(); o != nil; o = o.links.Next() {
 			if o.kind == opSend && !o.detached {
 				s.Sending++
 			}

@@ -6,8 +6,8 @@ import "github.com/viaduct-hpc/viaduct/mpi/core/wire"
 // received, although it keeps its memory.
 func (e *Engine) taken(m *early) {
 	e.match.RemoveKept(m.ref)
-	m.p.earlies.Remove(m)
-	m.p.taken.Add(m)
+	m.p.earlies.Remove(&m.links)
+	m.p.taken.Add(m, &m.links)
 	m.taken = true
 	if m.send != nil {
 		m.send.at = atTaken // can no longer be cancelled
@@ -18,7 +18,7 @@ func (e *Engine) taken(m *early) {
 func (m *early) leaveTaken() {
 	if m.taken {
 		m.taken = false
-		m.p.taken.Remove(m)
+		m.p.taken.Remove(&m.links)
 	}
 }
 
@@ -27,7 +27,7 @@ func (m *early) leaveTaken() {
 func (s *Scope) answerTaken(p *Proc) {
 	e := s.e
 	for m := p.taken.First(); m != nil; {
-		next := p.taken.Next(m)
+		next := m.links.Next()
 		if wire.ContextOf(uint64(m.bits)) == uint16(s.id) && s.bars(m.bits) && m.id != 0 && !m.l.gone {
 			if m.piece == 0 {
 				m.l.post(wire.KindAck, wire.Ack{Credit: p.tell(), ID: m.id}.Append(e.packetBuffer()))

@@ -108,12 +108,15 @@ func (e *Engine) allOf(rs []Request, statuses []Status, errs []error) (ended boo
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, r := range rs {
-		if !r.idleLocked() && r.op.state != opDone {
+		if r.op != nil && r.op.state != opDone && !r.idleLocked() {
 			return false, nil
 		}
 	}
+	plain := statuses == nil && errs == nil
 	for i, r := range rs {
 		switch {
+		case plain && r.unreportedLocked():
+			e.recycle(r.op)
 		case r.idleLocked():
 			if statuses != nil {
 				statuses[i] = Empty
@@ -121,8 +124,6 @@ func (e *Engine) allOf(rs []Request, statuses []Status, errs []error) (ended boo
 			if errs != nil {
 				errs[i] = nil
 			}
-		case statuses == nil && errs == nil && r.op.err == nil && !r.op.persistent:
-			e.recycle(r.op)
 		default:
 			err = result(err, i, r, statuses, errs)
 		}

@@ -9,7 +9,7 @@ import (
 // and one for receives, so that neither waits for the other. Copies of messages lie in one half of
 // the arena for each.
 type lane struct {
-	ops    queue.List[op, *op]
+	ops    queue.List[op]
 	half   arena.Half
 	staged int  // operations with a copy in the arena, including those in the plugin
 	stuck  bool // the first waits for room in the arena
@@ -18,7 +18,7 @@ type lane struct {
 func (l *lane) empty() bool { return l.ops.First() == nil }
 
 func (l *lane) remove(o *op) {
-	l.ops.Remove(o)
+	l.ops.Remove(&o.links)
 	l.stuck = false
 }
 
@@ -56,7 +56,7 @@ func (m *Method) eachWaiting(fn func(*op)) {
 	for i := range m.lanes {
 		l := &m.lanes[i].ops
 		for o := l.First(); o != nil; {
-			next := l.Next(o)
+			next := o.links.Next()
 			fn(o)
 			o = next
 		}

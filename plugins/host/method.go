@@ -147,14 +147,14 @@ func (m *Method) post(b *bmi.Op) {
 		m.delay(o)
 	}
 	if !o.lane.empty() {
-		o.lane.ops.Add(o)
+		o.lane.ops.Add(o, &o.links)
 		return
 	}
 	switch ok, err := m.writeOp(o); {
 	case err != nil:
 		m.finish(o, 0, err)
 	case !ok:
-		o.lane.ops.Add(o)
+		o.lane.ops.Add(o, &o.links)
 	default:
 		m.ring()
 	}

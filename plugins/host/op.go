@@ -34,14 +34,11 @@ type op struct {
 	size   int    // of the message or the receive buffer, as told to the plugin
 	staged []byte // in placeStaged: the copy in the arena
 	lane   *lane
-	chain  queue.Links[op] // in lane
+	links  queue.Links[op] // in lane
 	due    time.Duration   // in stateWaiting for a plugin: when to give up; 0 means never
 
 	slot, generation uint32 // in Method.ops
 }
-
-// Chain implements queue.Chained.
-func (o *op) Chain() *queue.Links[op] { return &o.chain }
 
 // id returns the id of the operation for the plugin, which is new for each use of the slot.
 func (o *op) id() uint64 { return uint64(o.generation)<<32 | uint64(o.slot) }

@@ -21,11 +21,11 @@ func (c *channel) received(d *nic.Descriptor) {
 		c.breach(fmt.Errorf("receive ended with status %d", d.Status))
 		return
 	}
-	data, lent := d.Data, len(d.Data) > c.links.caps.InlineBytesMax
+	data := d.Data
 	if data == nil && d.Length > 0 {
 		data = d.Segments[0].Data[:d.Length]
 	}
-	withhold, ok := c.arrived(data, lent)
+	withhold, ok := c.arrived(data, d.Shared)
 	if !ok {
 		return
 	}
@@ -89,7 +89,9 @@ func (l *Link) taken(withhold bool) {
 	} else {
 		l.credits.Owe()
 	}
-	l.returnCredits()
+	if l.credits.MustReturn() {
+		l.returnCredits()
+	}
 }
 
 // Credited adds credits that the peer returned, and lets go on what waits for them. It

@@ -104,7 +104,8 @@ func (c *channel) chooseTag() (err error) {
 
 // post posts a receive. If the NIC has no room now, a later Resume tries it.
 func (c *channel) post(d *nic.Descriptor) error {
-	d.Op, d.Flags, d.Status, d.Length, d.Data = nic.OpRecv, nic.FlagLoan, nic.StatusPending, 0, nil
+	d.Op, d.Flags, d.Status, d.Length = nic.OpRecv, nic.FlagLoan, nic.StatusPending, 0
+	d.Data, d.Shared = nil, false
 	err := c.vi.PostRecv(d)
 	if errors.Is(err, nic.ErrAgain) {
 		d.Next, c.unposted = c.unposted, d

@@ -168,20 +168,23 @@ func (ls *Links) Poll() bool {
 // takeDirect handles the packets that the NIC has ready and needs no descriptor for.
 // idle is true if it has nothing else, either.
 func (ls *Links) takeDirect() (did, idle bool) {
+	dev := ls.cq.Direct()
+	if dev == nil {
+		return false, false
+	}
 	for range ls.done {
-		vi, data, idle := ls.cq.Take(&ls.small)
-		if vi == nil {
+		cookie, data, lent, idle := dev.Take(&ls.small)
+		if cookie == nil {
 			return did, idle
 		}
 		did = true
-		c := vi.User.(*channel)
-		lent := len(data) > ls.caps.InlineBytesMax
+		c := cookie.(*vipl.VI).User.(*channel)
 		withhold, ok := false, false
 		if !c.closing {
 			withhold, ok = c.arrived(data, lent)
 		}
 		if lent {
-			ls.cq.Return()
+			dev.Return()
 		}
 		if ok {
 			c.link.taken(withhold)

@@ -18,10 +18,11 @@ type DirectDevice interface {
 	Device
 
 	// Take takes the next message, if there is nothing else that Poll has to do first. cookie is that of its port. A payload of up to
-	// Caps.InlineBytesMax bytes is copied to to. A longer one stays where it is: the device lends it, as with FlagLoan, until Return. The
-	// oldest posted receive is as if it had taken the message and had been posted again (after Return, if there is a loan): it stays with
-	// the device. A nil cookie says that no message was taken; idle, that there is nothing for Poll either.
-	Take(to *[InlineMax]byte) (cookie any, data []byte, idle bool)
+	// Caps.InlineBytesMax bytes is copied to to. A longer one stays where it is: it is lent until Return, and the remote side may be able
+	// to write to it all that time, as with FlagLoan. The oldest posted receive is as if it had taken the message and had been posted again
+	// (after Return, if there is a loan): it stays with the device. A nil cookie says that no message was taken; idle, that there is nothing
+	// for Poll either.
+	Take(to *[InlineMax]byte) (cookie any, data []byte, lent, idle bool)
 	// Return ends the loan of the last Take. It must be called before the next Take or Poll, whatever became of the port meanwhile.
 	Return()
 }

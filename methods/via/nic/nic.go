@@ -262,8 +262,8 @@ const (
 	FlagImmediate Flags = 1 << iota
 	// FlagLoan on a receive: the device may return a view in Data instead of filling Segments. It is a view of Inline, or, if
 	// the payload is longer than Caps.InlineBytesMax, of a device buffer, which is lent. The view is the consumer's until the
-	// descriptor is posted again or the port is closed. The remote side may be able to write to a lent buffer all that time, so
-	// the consumer must read every byte only once and must not pass the view on.
+	// descriptor is posted again or the port is closed. If it is Shared, the consumer must read every byte only once and must
+	// not pass the view on.
 	FlagLoan
 )
 
@@ -314,9 +314,10 @@ type Descriptor struct {
 	// File replaces Segments as the source of an RDMA write; File.File is nil if it is not used.
 	File FileRange
 
-	// Status, Length (payload bytes moved) and, for a loan, Data are valid once the descriptor has come back. Data aliases
-	// Inline or a device buffer.
+	// Status, Length (payload bytes moved) and, for a loan, Data and Shared are valid once the descriptor has come back. Data
+	// aliases Inline or a device buffer. Shared: the remote side may still be able to write to it.
 	Status Status
+	Shared bool
 	Length int
 	Data   []byte
 	Inline [InlineMax]byte

@@ -16,20 +16,12 @@ func (vi *VI) Claim(length int) []byte {
 // PublishSend sends the message in the memory of the last Claim, which must have returned some.
 func (vi *VI) PublishSend() { vi.direct.Publish() }
 
-// Take is Poll and PostRecv of one message without its descriptor, for a consumer whose VIs all complete their receives here (see
-// nic.DirectDevice). If data is longer than Caps.InlineBytesMax, Return must follow. vi is nil if there is none. idle reports that Poll and
-// PollEvents have nothing, either.
-func (cq *CQ) Take(to *[nic.InlineMax]byte) (vi *VI, data []byte, idle bool) {
+// Direct is the device, for a consumer that takes messages without their descriptors (nic.DirectDevice): each Take is a Poll and a PostRecv
+// of one message, and its cookie is the VI. All VIs of the NIC must complete their receives in cq. nil: Poll and PollEvents come first.
+func (cq *CQ) Direct() nic.DirectDevice {
 	n := cq.n
-	if n.direct == nil || n.at < n.have || cq.count > 0 || len(n.events) > 0 || n.slow > 0 || n.closed {
-		return nil, nil, false
+	if n.at < n.have || cq.count > 0 || len(n.events) > 0 || n.slow > 0 || n.closed {
+		return nil
 	}
-	cookie, data, idle := n.direct.Take(to)
-	if cookie == nil {
-		return nil, nil, idle
-	}
-	return cookie.(*VI), data, false
+	return n.direct
 }
-
-// Return ends the loan of the last Take.
-func (cq *CQ) Return() { cq.n.direct.Return() }

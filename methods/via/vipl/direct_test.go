@@ -15,13 +15,13 @@ type directStub struct {
 	small []string // of the first port
 }
 
-func (s *directStub) Take(to *[nic.InlineMax]byte) (cookie any, data []byte, idle bool) {
+func (s *directStub) Take(to *[nic.InlineMax]byte) (cookie any, data []byte, lent, idle bool) {
 	if len(s.small) == 0 {
-		return nil, nil, s.at == len(s.events)
+		return nil, nil, false, s.at == len(s.events)
 	}
 	n := copy(to[:], s.small[0])
 	s.small = s.small[1:]
-	return s.ports[0].cookie, to[:n], false
+	return s.ports[0].cookie, to[:n], false, false
 }
 
 func (s *directStub) Return() {}
@@ -36,7 +36,11 @@ func TestTakeKeepsTheOrder(t *testing.T) {
 	vi.recvCQ = cq
 	var small [nic.InlineMax]byte
 	take := func() (string, bool) {
-		got, data, idle := cq.Take(&small)
+		dev := cq.Direct()
+		if dev == nil {
+			return "", false
+		}
+		got, data, _, idle := dev.Take(&small)
 		if got == nil {
 			return "", idle
 		}

@@ -46,9 +46,9 @@ func (p *Port) Publish() {
 }
 
 // Take implements nic.DirectDevice. Connections take turns, message by message.
-func (d *Device) Take(to *[nic.InlineMax]byte) (cookie any, data []byte, idle bool) {
+func (d *Device) Take(to *[nic.InlineMax]byte) (cookie any, data []byte, lent, idle bool) {
 	if d.urgent || d.budget <= 0 || d.closed {
-		return nil, nil, false
+		return nil, nil, false, false
 	}
 	i := d.cursor
 	for range d.hot {
@@ -64,22 +64,22 @@ func (d *Device) Take(to *[nic.InlineMax]byte) (cookie any, data []byte, idle bo
 		d.cursor = i
 		length := headerLength(h)
 		if h&flagImmediate != 0 || length < 0 || c.received == c.posted {
-			return nil, nil, false // it is not as simple as that
+			return nil, nil, false, false // it is not as simple as that
 		}
 		d.cursor++
 		d.budget -= pollBusyCost
 		if h&flagBuffered != 0 {
-			return c.port.cookie, c.takeBuffer(length), false
+			return c.port.cookie, c.takeBuffer(length), true, false
 		}
-		*to = *(*[InlineBytesMax]byte)(unsafe.Add(unsafe.Pointer(c.header), inlineOff))
-		c.free |= 1 << c.bufferOf[c.received%ringSlots]
+		small := *(*[InlineBytesMax]byte)(unsafe.Add(unsafe.Pointer(c.header), inlineOff)) // a copy in registers
+		*to = small
 		c.taken()
-		c.grant()
-		return c.port.cookie, to[:length], false
+		c.grantAgain()
+		return c.port.cookie, to[:length], false, false
 	}
 	d.cursor = i
 	d.budget -= d.emptyCost
-	return nil, nil, true
+	return nil, nil, false, true
 }
 
 // takeBuffer lends a message of a length, in bytes, in its buffer. The other side may send one more after Return.

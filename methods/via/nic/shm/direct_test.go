@@ -14,12 +14,13 @@ func take(f *fixture, p *Port, by bool, before func(data []byte)) {
 	var small [nic.InlineMax]byte
 	if by {
 		for range 100 {
-			cookie, data, idle := p.dev.Take(&small)
+			cookie, data, lent, idle := p.dev.Take(&small)
 			require.False(f.t, cookie != nil && idle)
+			require.Equal(f.t, len(data) > InlineBytesMax, lent)
 			if cookie != nil {
 				require.Same(f.t, p, cookie)
 				before(data)
-				if len(data) > InlineBytesMax {
+				if lent {
 					p.dev.Return()
 				}
 				return
@@ -107,7 +108,7 @@ func TestReturnAfterTheEnd(t *testing.T) {
 			}
 			mustSend(t, pa, pattern(5000, 1))
 			var small [nic.InlineMax]byte
-			cookie, data, _ := pb.dev.Take(&small)
+			cookie, data, _, _ := pb.dev.Take(&small)
 			require.Same(t, pb, cookie)
 			c := pb.conn
 			end(f, pa, pb)
@@ -133,7 +134,7 @@ func TestPortClosedWithinTake(t *testing.T) {
 	require.NoError(t, pb.PostRecv(recvLoan()))
 	mustSend(t, pa, pattern(5000, 1))
 	var small [nic.InlineMax]byte
-	cookie, _, _ := pb.dev.Take(&small)
+	cookie, _, _, _ := pb.dev.Take(&small)
 	require.Same(t, pb, cookie)
 	pb.Disconnect()
 	f.next(pb.dev, nic.EventDisconnected)

@@ -151,7 +151,7 @@ func (c *conn) deliver(d *nic.Descriptor, h uint64, length int) {
 	} else {
 		from = c.rxBuffers[int(b)*bufferBytes:][:length:length]
 	}
-	d.Status, d.Length = nic.StatusSuccess, length
+	d.Status, d.Length, d.Shared = nic.StatusSuccess, length, false
 	switch {
 	case d.Flags&nic.FlagLoan == 0:
 		d.Data = nil
@@ -161,7 +161,7 @@ func (c *conn) deliver(d *nic.Descriptor, h uint64, length int) {
 	case h&flagBuffered == 0:
 		d.Data = d.Inline[:copy(d.Inline[:], from)]
 	default:
-		d.Data = from
+		d.Data, d.Shared = from, true
 		c.loans |= 1 << b
 		c.loanedTo[b] = d
 		return

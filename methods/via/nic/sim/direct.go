@@ -59,32 +59,32 @@ func (p *directPort) Publish() {
 
 // Take takes the oldest message, unless something else comes first. Now and then it
 // leaves the message to Poll.
-func (d *directDevice) Take(to *[nic.InlineMax]byte) (cookie any, data []byte, idle bool) {
+func (d *directDevice) Take(to *[nic.InlineMax]byte) (cookie any, data []byte, lent, idle bool) {
 	d.enter()
 	defer d.w.leave()
 	d.checkReturned()
 	if d.dead || len(d.events) == 0 {
-		return nil, nil, false
+		return nil, nil, false, false
 	}
 	ev := &d.events[0]
 	i := slices.IndexFunc(d.ports, func(p *Port) bool { return p.cookie == ev.Cookie })
 	if ev.Kind != nic.EventRecv || i < 0 || d.ports[i].state != connected || d.w.sim.Chance(0.2) {
-		return nil, nil, false
+		return nil, nil, false, false
 	}
 	p, recv := d.ports[i], ev.Desc
 	if recv.Status != nic.StatusSuccess || recv.Flags&nic.FlagImmediate != 0 || recv.Data == nil {
-		return nil, nil, false
+		return nil, nil, false, false
 	}
 	if l := d.lentBy(ev); l != nil {
 		l.d, l.taken, l.shown = nil, true, true
-		d.lent, data = p, l.mem
+		d.lent, data, lent = p, l.mem, true
 	} else {
 		data = to[:copy(to[:], recv.Data)]
 	}
 	d.events = slices.Delete(d.events, 0, 1)
 	recv.Status, recv.Length, recv.Data = nic.StatusPending, 0, nil
 	p.recvs = append(p.recvs, recv)
-	return p.cookie, data, false
+	return p.cookie, data, lent, false
 }
 
 // Poll reports events.

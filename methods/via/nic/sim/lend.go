@@ -23,7 +23,7 @@ type loan struct {
 
 // lend completes a receive with a buffer of the device.
 func (p *Port) lend(d *nic.Descriptor, data []byte) {
-	d.Data = slices.Clone(data)
+	d.Data, d.Shared = slices.Clone(data), true
 	p.dev.loans = append(p.dev.loans, loan{p: p, d: d, mem: d.Data})
 }
 

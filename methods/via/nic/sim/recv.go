@@ -84,7 +84,7 @@ func (p *Port) place(d *nic.Descriptor, data []byte) bool {
 	if d.Flags&nic.FlagLoan != 0 && (len(data) > room || w.sim.Chance(0.7)) {
 		switch caps := p.dev.caps; {
 		case len(data) <= caps.InlineBytesMax:
-			d.Data = d.Inline[:copy(d.Inline[:], data)]
+			d.Data, d.Shared = d.Inline[:copy(d.Inline[:], data)], false
 			return true
 		case caps.LoansRecv:
 			p.lend(d, data)

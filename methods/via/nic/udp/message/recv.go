@@ -116,7 +116,7 @@ func (q *Queue) finishRecv(m *inbound) {
 		q.giveBack(d, m.status, 0)
 		return
 	}
-	d.Data = m.flat
+	d.Data, d.Shared = m.flat, false
 	if h.Kind == wire.SegmentWrite && d.Flags&nic.FlagLoan != 0 {
 		d.Data = d.Inline[:0] // the data is in the memory that the sender named
 	}
