@@ -1,0 +1,61 @@
+//go:build linux && amd64
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// TestTrace executes the real program. The counts are those of code and compiler, so they have limits that no load can break; they
+// are a fifth above what was counted without a profile when they were written.
+func TestTrace(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "traced")
+	out, err := exec.Command("go", "build", "-pgo=off", "-o", program, "./traced").CombinedOutput()
+	require.NoError(t, err, string(out))
+	phases, err := trace(program, false)
+	if errors.Is(err, unix.EPERM) {
+		t.Skip("skipped: this process may not trace others: ", err)
+	}
+	require.NoError(t, err)
+	limits := []struct {
+		name string
+		most float64
+	}{
+		{"bmi: PostRecv", 610}, {"bmi: PostSend", 680}, {"bmi: TestContext", 980},
+		{"mpi: Irecv", 700}, {"mpi: Isend", 1600}, {"mpi: WaitAll of receives", 1400},
+	}
+	require.Len(t, phases, len(limits))
+	for i, want := range limits {
+		assert.Equal(t, want.name, phases[i].name)
+		assert.Greater(t, phases[i].perMessage(), 50.0, want.name)
+		assert.Less(t, phases[i].perMessage(), want.most, want.name)
+	}
+	assert.Contains(t, phases[2].counts, "matchbits.(*table).find")
+}
+
+func TestPrint(t *testing.T) {
+	p := phase{name: "a phase", messages: 4, counts: map[string]int{"a": 8, "b": 40, "c": 40, "d": 2}}
+	var out bytes.Buffer
+	p.print(&out, 2)
+	assert.Equal(t, `a phase: 22 instructions per message
+    10.0  b
+    10.0  c
+     2.0  a
+     0.5  everything else
+
+`, out.String())
+}
+
+// TestNoSuchProgram: what cannot be executed is an error that says so.
+func TestNoSuchProgram(t *testing.T) {
+	_, err := trace(filepath.Join(t.TempDir(), "none"), false)
+	assert.ErrorContains(t, err, "no such file")
+}

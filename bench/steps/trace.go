@@ -1,0 +1,347 @@
+//go:build linux && amd64
+
+package main
+
+import (
+	"bufio"
+	"debug/elf"
+	"debug/gosym"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// stuckAfter ends a traced program that does not come to its end. It is far longer than that takes.
+const stuckAfter = 5 * time.Minute
+
+// waits is how often to ask for an event before giving up on it. A step takes a few of them.
+const waits = 1_000_000
+
+// int3 is the breakpoint instruction, which runtime.Breakpoint executes.
+const int3 = 0xcc
+
+// A tracer executes a program. Outside of phases all threads run freely. In a phase, and between two
+// that belong together, one thread goes on alone, so that nothing happens beside it.
+type tracer struct {
+	pid     int
+	symbols *gosym.Table
+	lines   bool
+
+	names   *bufio.Reader // the program's standard output: a line for each phase, before it begins
+	phase   *phase        // nil: none
+	stepper int           // the thread in the phase
+	joined  bool          // the next phase belongs to this one
+	stopped []int         // the other threads
+	done    []*phase
+}
+
+// trace executes a program and returns its phases.
+func trace(program string, lines bool) ([]*phase, error) {
+	runtime.LockOSThread() // ptrace belongs to a thread
+	defer runtime.UnlockOSThread()
+	symbols, err := symbolsOf(program)
+	if err != nil {
+		return nil, err
+	}
+	out, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	cmd := exec.Command(program)
+	cmd.Stdout, cmd.Stderr = in, os.Stderr
+	// Neither the collector nor the scheduler comes in between.
+	cmd.Env = append(os.Environ(), "GOGC=off", "GODEBUG=asyncpreemptoff=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true, Pdeathsig: syscall.SIGKILL}
+	err = cmd.Start()
+	in.Close()
+	if err != nil {
+		return nil, fmt.Errorf("starting the program under ptrace: %w", err)
+	}
+	t := &tracer{pid: cmd.Process.Pid, symbols: symbols, lines: lines, names: bufio.NewReader(out)}
+	stop := time.AfterFunc(stuckAfter, func() { _ = unix.Kill(t.pid, unix.SIGKILL) })
+	defer stop.Stop()
+	if err := t.follow(); err != nil {
+		_ = unix.Kill(t.pid, unix.SIGKILL)
+		return t.done, err
+	}
+	return t.done, nil
+}
+
+func symbolsOf(program string) (*gosym.Table, error) {
+	f, err := elf.Open(program)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, table := f.Section(".text"), f.Section(".gopclntab")
+	if text == nil || table == nil {
+		return nil, errors.New("the program has no table of its functions")
+	}
+	data, err := table.Data()
+	if err != nil {
+		return nil, err
+	}
+	return gosym.NewTable(nil, gosym.NewLineTable(data, text.Addr))
+}
+
+// follow handles what happens to the program's threads until it ends.
+func (t *tracer) follow() error {
+	var ws unix.WaitStatus
+	if _, err := unix.Wait4(t.pid, &ws, 0, nil); err != nil {
+		return err
+	}
+	if err := unix.PtraceSetOptions(t.pid, unix.PTRACE_O_TRACECLONE|unix.PTRACE_O_EXITKILL); err != nil {
+		return err
+	}
+	if err := unix.PtraceCont(t.pid, 0); err != nil {
+		return err
+	}
+	for {
+		tid, err := t.wait(&ws)
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return err
+		case ws.Exited() && tid == t.pid:
+			if ws.ExitStatus() != 0 {
+				return fmt.Errorf("the program failed with status %d", ws.ExitStatus())
+			}
+			return nil
+		case ws.Signaled() && tid == t.pid:
+			return fmt.Errorf("the program was ended by %v", ws.Signal())
+		case ws.Stopped():
+			if err := t.handle(tid, ws); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// wait waits for an event of any thread. If none comes in a phase, the scheduler has taken the
+// processor from the goroutine, and needs another thread to give it back.
+func (t *tracer) wait(ws *unix.WaitStatus) (tid int, err error) {
+	if t.phase == nil || len(t.stopped) == 0 {
+		return unix.Wait4(-1, ws, unix.WALL, nil)
+	}
+	for range waits {
+		if tid, err = unix.Wait4(-1, ws, unix.WALL|unix.WNOHANG, nil); tid != 0 || err != nil {
+			return tid, err
+		}
+	}
+	if err := t.release(); err != nil {
+		return 0, err
+	}
+	return unix.Wait4(-1, ws, unix.WALL, nil)
+}
+
+// release lets the threads go on that stand still.
+func (t *tracer) release() error {
+	for _, tid := range t.stopped {
+		if err := unix.PtraceCont(tid, 0); err != nil {
+			return err
+		}
+	}
+	t.stopped = t.stopped[:0]
+	return nil
+}
+
+// handle goes on with a thread that has stopped.
+func (t *tracer) handle(tid int, ws unix.WaitStatus) error {
+	switch {
+	case t.phase != nil && tid == t.stepper && ws.StopSignal() == unix.SIGURG:
+		return unix.PtraceSingleStep(tid) // the scheduler asks the goroutine to pause, which can wait
+	case ws.StopSignal() != unix.SIGTRAP || ws.TrapCause() > 0:
+		return unix.PtraceCont(tid, passed(ws))
+	}
+	var regs unix.PtraceRegs
+	if err := unix.PtraceGetRegs(tid, &regs); err != nil {
+		return err
+	}
+	if t.phase == nil {
+		return t.begin(tid) // runtime.Breakpoint was executed
+	}
+	if len(t.stopped) == 0 { // released by wait
+		if err := t.stopOthers(); err != nil {
+			return err
+		}
+	}
+	var next [1]byte
+	if _, err := unix.PtracePeekText(tid, uintptr(regs.Rip), next[:]); err != nil {
+		return err
+	}
+	if next[0] == int3 {
+		return t.end(&regs)
+	}
+	if name := t.nameOf(regs.Rip); name != "" {
+		t.phase.counts[name]++
+	}
+	return unix.PtraceSingleStep(tid)
+}
+
+// passed is the signal that a stopped thread gets. A new thread's first stop is for the tracer.
+func passed(ws unix.WaitStatus) int {
+	switch sig := ws.StopSignal(); sig {
+	case unix.SIGSTOP, unix.SIGTRAP:
+		return 0
+	default:
+		return int(sig)
+	}
+}
+
+// begin begins the phase that the program has just described: its number of messages, whether the
+// next phase belongs to it, and its name.
+func (t *tracer) begin(tid int) error {
+	line, err := t.names.ReadString('\n')
+	if err != nil {
+		return fmt.Errorf("the description of a phase: %w", err)
+	}
+	p := &phase{counts: make(map[string]int)}
+	if _, err := fmt.Sscanf(line, "%d %t %q\n", &p.messages, &t.joined, &p.name); err != nil || p.messages < 1 {
+		return fmt.Errorf("the description of a phase is %q", line)
+	}
+	t.phase, t.stepper = p, tid
+	if len(t.stopped) == 0 {
+		if err := t.stopOthers(); err != nil {
+			return err
+		}
+	}
+	return unix.PtraceSingleStep(tid)
+}
+
+// end ends the phase before its second breakpoint, which is skipped.
+func (t *tracer) end(regs *unix.PtraceRegs) error {
+	t.done = append(t.done, t.phase)
+	t.phase = nil
+	if !t.joined {
+		if err := t.release(); err != nil {
+			return err
+		}
+	}
+	regs.Rip++
+	if err := unix.PtraceSetRegs(t.stepper, regs); err != nil {
+		return err
+	}
+	return unix.PtraceCont(t.stepper, 0)
+}
+
+// stopOthers stops all threads but the one of the phase, each where it sleeps: anywhere else it may
+// hold a lock that the phase needs.
+func (t *tracer) stopOthers() error {
+	others, err := t.others()
+	for len(others) > 0 && err == nil {
+		for _, tid := range others { // all at once, before any of them notices that others stand still
+			if err := unix.Tgkill(t.pid, tid, unix.SIGSTOP); err != nil {
+				return err
+			}
+		}
+		var busy []int
+		for _, tid := range others {
+			asleep, err := awaitStop(tid)
+			switch {
+			case err != nil:
+				return err
+			case asleep:
+				t.stopped = append(t.stopped, tid)
+				continue
+			}
+			busy = append(busy, tid)
+			if err := unix.PtraceCont(tid, 0); err != nil {
+				return err
+			}
+		}
+		if others = busy; len(busy) > 0 {
+			time.Sleep(time.Millisecond)
+			err = goOn(busy)
+		}
+	}
+	return err
+}
+
+// goOn lets threads go on that have stopped once more: a new thread begins with a stop of its own.
+func goOn(tids []int) error {
+	for _, tid := range tids {
+		var ws unix.WaitStatus
+		stopped, err := unix.Wait4(tid, &ws, unix.WALL|unix.WNOHANG, nil)
+		if err != nil {
+			return err
+		}
+		if stopped == tid && ws.Stopped() {
+			if err := unix.PtraceCont(tid, passed(ws)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (t *tracer) others() (tids []int, err error) {
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", t.pid))
+	if err != nil {
+		return nil, err
+	}
+	for _, task := range tasks {
+		if tid, err := strconv.Atoi(task.Name()); err == nil && tid != t.stepper {
+			tids = append(tids, tid)
+		}
+	}
+	return tids, nil
+}
+
+// awaitStop waits until a thread has got its SIGSTOP, and reports whether it was asleep.
+func awaitStop(tid int) (asleep bool, err error) {
+	for {
+		var ws unix.WaitStatus
+		_, err := unix.Wait4(tid, &ws, unix.WALL, nil)
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return false, err
+		case !ws.Stopped():
+			return false, fmt.Errorf("thread %d has ended before a phase", tid)
+		case ws.StopSignal() == unix.SIGSTOP:
+			var regs unix.PtraceRegs
+			if err := unix.PtraceGetRegs(tid, &regs); err != nil {
+				return false, err
+			}
+			switch regs.Orig_rax {
+			case unix.SYS_FUTEX, unix.SYS_EPOLL_WAIT, unix.SYS_EPOLL_PWAIT, unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP:
+				return true, nil
+			}
+			return false, nil
+		default:
+			if err := unix.PtraceCont(tid, passed(ws)); err != nil {
+				return false, err
+			}
+		}
+	}
+}
+
+// nameOf is what an instruction is counted under; "": not at all, because the runtime is at work for
+// the program as a whole.
+func (t *tracer) nameOf(pc uint64) string {
+	fn := t.symbols.PCToFunc(pc)
+	if fn == nil {
+		return ""
+	}
+	name := path.Base(fn.Name)
+	if strings.HasPrefix(name, "runtime.") && !strings.HasPrefix(name, "runtime.mem") && !strings.HasPrefix(name, "runtime.gcWriteBarrier") ||
+		!strings.Contains(name, ".") { // assembly of the runtime
+		return ""
+	}
+	if !t.lines {
+		return name
+	}
+	file, line, _ := t.symbols.PCToLine(pc)
+	return fmt.Sprintf("%s  %s:%d", name, filepath.Base(file), line)
+}
