@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -24,8 +25,8 @@ import (
 // stuckAfter ends a traced program that does not come to its end. It is far longer than that takes.
 const stuckAfter = 5 * time.Minute
 
-// waits is how often to ask for an event before giving up on it. A step takes a few of them.
-const waits = 1_000_000
+// pokeAfter is how long a step may take before the thread is stopped, for a closer look.
+const pokeAfter = 3 * time.Second
 
 // int3 is the breakpoint instruction, which runtime.Breakpoint executes.
 const int3 = 0xcc
@@ -43,6 +44,9 @@ type tracer struct {
 	joined  bool          // the next phase belongs to this one
 	stopped []int         // the other threads
 	done    []*phase
+
+	steps  atomic.Int64 // in all phases
+	inStep atomic.Int32 // the thread that takes one; 0: none
 }
 
 // trace executes a program and returns its phases.
@@ -71,6 +75,9 @@ func trace(program string, lines bool) ([]*phase, error) {
 	t := &tracer{pid: cmd.Process.Pid, symbols: symbols, lines: lines, names: bufio.NewReader(out)}
 	stop := time.AfterFunc(stuckAfter, func() { _ = unix.Kill(t.pid, unix.SIGKILL) })
 	defer stop.Stop()
+	watch := make(chan struct{})
+	defer close(watch)
+	go t.watch(watch)
 	if err := t.follow(); err != nil {
 		_ = unix.Kill(t.pid, unix.SIGKILL)
 		return t.done, err
@@ -108,7 +115,7 @@ func (t *tracer) follow() error {
 		return err
 	}
 	for {
-		tid, err := t.wait(&ws)
+		tid, err := unix.Wait4(-1, &ws, unix.WALL, nil)
 		switch {
 		case err == unix.EINTR:
 		case err != nil:
@@ -128,21 +135,30 @@ func (t *tracer) follow() error {
 	}
 }
 
-// wait waits for an event of any thread. If none comes in a phase, the scheduler has taken the
-// processor from the goroutine, and needs another thread to give it back.
-func (t *tracer) wait(ws *unix.WaitStatus) (tid int, err error) {
-	if t.phase == nil || len(t.stopped) == 0 {
-		return unix.Wait4(-1, ws, unix.WALL, nil)
-	}
-	for range waits {
-		if tid, err = unix.Wait4(-1, ws, unix.WALL|unix.WNOHANG, nil); tid != 0 || err != nil {
-			return tid, err
+// watch stops a thread whose step does not end: the scheduler has taken the processor from its
+// goroutine, and needs another thread to give it back.
+func (t *tracer) watch(end <-chan struct{}) {
+	tick := time.NewTicker(pokeAfter)
+	defer tick.Stop()
+	for last := int64(-1); ; {
+		select {
+		case <-end:
+			return
+		case <-tick.C:
 		}
+		steps := t.steps.Load()
+		if tid := t.inStep.Load(); tid != 0 && steps == last {
+			_ = unix.Tgkill(t.pid, int(tid), unix.SIGSTOP)
+		}
+		last = steps
 	}
-	if err := t.release(); err != nil {
-		return 0, err
-	}
-	return unix.Wait4(-1, ws, unix.WALL, nil)
+}
+
+// step lets the thread of the phase execute one instruction.
+func (t *tracer) step() error {
+	t.steps.Add(1)
+	t.inStep.Store(int32(t.stepper))
+	return unix.PtraceSingleStep(t.stepper)
 }
 
 // release lets the threads go on that stand still.
@@ -160,7 +176,12 @@ func (t *tracer) release() error {
 func (t *tracer) handle(tid int, ws unix.WaitStatus) error {
 	switch {
 	case t.phase != nil && tid == t.stepper && ws.StopSignal() == unix.SIGURG:
-		return unix.PtraceSingleStep(tid) // the scheduler asks the goroutine to pause, which can wait
+		return t.step() // the scheduler asks the goroutine to pause, which can wait
+	case t.phase != nil && tid == t.stepper && ws.StopSignal() == unix.SIGSTOP: // by watch
+		if err := t.release(); err != nil {
+			return err
+		}
+		return t.step()
 	case ws.StopSignal() != unix.SIGTRAP || ws.TrapCause() > 0:
 		return unix.PtraceCont(tid, passed(ws))
 	}
@@ -171,7 +192,7 @@ func (t *tracer) handle(tid int, ws unix.WaitStatus) error {
 	if t.phase == nil {
 		return t.begin(tid) // runtime.Breakpoint was executed
 	}
-	if len(t.stopped) == 0 { // released by wait
+	if len(t.stopped) == 0 { // released
 		if err := t.stopOthers(); err != nil {
 			return err
 		}
@@ -186,7 +207,7 @@ func (t *tracer) handle(tid int, ws unix.WaitStatus) error {
 	if name := t.nameOf(regs.Rip); name != "" {
 		t.phase.counts[name]++
 	}
-	return unix.PtraceSingleStep(tid)
+	return t.step()
 }
 
 // passed is the signal that a stopped thread gets. A new thread's first stop is for the tracer.
@@ -216,13 +237,14 @@ func (t *tracer) begin(tid int) error {
 			return err
 		}
 	}
-	return unix.PtraceSingleStep(tid)
+	return t.step()
 }
 
 // end ends the phase before its second breakpoint, which is skipped.
 func (t *tracer) end(regs *unix.PtraceRegs) error {
 	t.done = append(t.done, t.phase)
 	t.phase = nil
+	t.inStep.Store(0)
 	if !t.joined {
 		if err := t.release(); err != nil {
 			return err

@@ -8,5 +8,5 @@ import (
 // LimitPeers makes a new method over a stack that supports sleeping know at most
 // limit peers.
 func LimitPeers(m bmi.Method, limit peer.ID) {
-	m.(sleeper).remotes = peer.NewIDs[*remote](limit, 0)
+	m.(*sleeper).remotes = peer.NewIDs[*remote](limit, 0)
 }
