@@ -13,9 +13,6 @@ func (l *OpList) First() *Op { return l.first }
 // Len is the number of operations.
 func (l *OpList) Len() int { return l.len }
 
-// Next is the operation behind op, which is in a list; nil if it is the last.
-func (op *Op) Next() *Op { return op.next }
-
 // Add puts an operation at the end.
 func (l *OpList) Add(op *Op) {
 	last := l.last
