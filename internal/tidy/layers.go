@@ -54,7 +54,7 @@ var layerTable = []layer{
 	{"methods/via/nic/udp/dgram/...", []string{"methods/via/nic/udp/dgram", "internal/sim", "internal/netpoll"}},
 	{"methods/via/nic/udp", []string{"methods/via/nic", "methods/via/nic/udp/...", "internal/names", "internal/queue", "internal/timers", "internal/buffers"}},
 	{"methods/via/nic/udp/udptest", []string{"methods/via/nic", "methods/via/nic/udp/...", "methods/via/nic/udp", "internal/sim"}},
-	{"methods/via/nic/shm", []string{"methods/via/nic", "internal/timers"}},
+	{"methods/via/nic/shm", []string{"methods/via/nic", "internal/spin", "internal/timers"}},
 	{"methods/via/nic/...", []string{"methods/via/nic"}},
 
 	// Other methods never import each other.

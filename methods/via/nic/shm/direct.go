@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/viaduct-hpc/viaduct/internal/spin"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
@@ -51,11 +52,12 @@ func (d *Device) Take(to *[nic.InlineMax]byte) (cookie any, data []byte, lent, i
 		return nil, nil, false, false
 	}
 	i := d.cursor
+	var c *conn
 	for range d.hot {
 		if i >= len(d.hot) {
 			i = 0
 		}
-		c := d.hot[i]
+		c = d.hot[i]
 		h := atomic.LoadUint64(c.header)
 		if uint16(h>>stampShift) != c.stamp {
 			i++
@@ -79,7 +81,19 @@ func (d *Device) Take(to *[nic.InlineMax]byte) (cookie any, data []byte, lent, i
 	}
 	d.cursor = i
 	d.budget -= d.emptyCost
+	if c != nil && c.arrivedInRow > streamAfter {
+		c.letAhead()
+	}
 	return nil, nil, false, true
+}
+
+// letAhead pauses in the middle of a stream. A receiver that is faster than its sender looks at the next slot again and again, and takes
+// its line from the sender, which needs it to write. The pauses end soon after the stream.
+func (c *conn) letAhead() {
+	c.arrivedInRow--
+	for range streamPause {
+		spin.Relax()
+	}
 }
 
 // takeBuffer lends a message of a length, in bytes, in its buffer. The other side may send one more after Return.

@@ -172,3 +172,26 @@ func TestNoClaimAtTheEnd(t *testing.T) {
 	require.Nil(t, pa.Claim(0), "the connection has ended")
 	require.Nil(t, pb.Claim(0))
 }
+
+// TestPausesEndWithTheStream: a receiver of a stream pauses when it finds nothing, but not for long, and not between messages that are answered.
+func TestPausesEndWithTheStream(t *testing.T) {
+	f, pa, pb := pair(t, reliable())
+	for range 2 * streamAfter {
+		require.NoError(t, pb.PostRecv(recvLoan()))
+		mustSend(t, pa, pattern(8, 1))
+		take(f, pb, true, func([]byte) {})
+	}
+	c := pb.conn
+	streams := c.arrivedInRow
+	require.Greater(t, streams, uint32(streamAfter))
+	var small [nic.InlineMax]byte
+	for range streams {
+		if cookie, _, _, _ := pb.dev.Take(&small); cookie != nil {
+			t.Fatal("there was nothing to take")
+		}
+	}
+	require.EqualValues(t, streamAfter, c.arrivedInRow)
+	require.NoError(t, pa.PostRecv(recvLoan()))
+	mustSend(t, pb, pattern(8, 1))
+	require.Zero(t, c.arrivedInRow, "an answer ends a stream")
+}
