@@ -1,8 +1,6 @@
 package bmi
 
 import (
-	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -39,30 +37,4 @@ func TestGenerations(t *testing.T) {
 	op.id, op.state = newID(0, 0)+genMax-1, opCompleted
 	l.recycleLocked(op)
 	assert.Equal(t, newID(0, 0), op.id)
-}
-
-// TestOpList compares the list with a slice, operation by operation.
-func TestOpList(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 8))
-	var l OpList
-	var model []*Op
-	for range 5000 {
-		if rng.IntN(2) == 0 {
-			op := new(Op)
-			l.Add(op)
-			model = append(model, op)
-		} else if len(model) > 0 {
-			at := rng.IntN(len(model))
-			l.Remove(model[at])
-			require.Equal(t, Op{}, *model[at], "an operation that left has no links")
-			model = slices.Delete(model, at, at+1)
-		}
-		require.Equal(t, len(model), l.Len())
-		at := 0
-		for op := l.First(); op != nil; op = op.next {
-			require.Same(t, model[at], op)
-			at++
-		}
-		require.Equal(t, len(model), at)
-	}
 }

@@ -24,7 +24,7 @@ const chunkOps = 64
 // takeFreeLocked takes a free operation; there must be one.
 func (l *lane) takeFreeLocked() *Op {
 	op := l.free
-	l.free, op.next = op.next, nil
+	l.free, op.free = op.free, nil
 	op.state = opPosting
 	l.used++
 	return op
@@ -44,7 +44,7 @@ func (l *lane) growLocked() error {
 	for i := len(chunk) - 1; i >= 0; i-- {
 		op := &chunk[i]
 		op.lane, op.id = l, newID(l.in.index, have+i)
-		op.next, l.free = l.free, op
+		op.free, l.free = l.free, op
 	}
 	l.chunks = append(l.chunks, chunk)
 	return nil
@@ -67,7 +67,7 @@ func (l *lane) recycleLocked(op *Op) {
 		clear(op.list)
 		op.list = op.list[:0]
 	}
-	op.next, l.free = l.free, op
+	op.free, l.free = l.free, op
 	l.used--
 	if l.full {
 		l.full = false

@@ -1,5 +1,7 @@
 package bmi
 
+import "github.com/viaduct-hpc/viaduct/internal/queue"
+
 // An Op is one posted operation, lent to a method until Complete. The endpoint
 // sets the exported fields before the post. The method may change only Private and Note.
 type Op struct {
@@ -20,12 +22,11 @@ type Op struct {
 	Private any
 	Note    [2]uint64
 
-	// next and prev link the operation: in the lane, a free one by next alone, a completed
-	// one by both; meanwhile in a list of the method.
-	next, prev *Op
-	lane       *lane
-	call       *call // of a blocking function, which receives the completion
-	id         OpID  // names the operation within its context; changes whenever it has been used
+	links queue.Links[Op] // in an OpList: of the method, and of the completed ones
+	free  *Op             // the next free operation of the lane
+	lane  *lane
+	call  *call // of a blocking function, which receives the completion
+	id    OpID  // names the operation within its context; changes whenever it has been used
 
 	size int
 	err  error

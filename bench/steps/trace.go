@@ -283,7 +283,7 @@ func (t *tracer) stopOthers() error {
 			}
 		}
 		if others = busy; len(busy) > 0 {
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) // nothing says when they sleep
 			err = goOn(busy)
 		}
 	}
@@ -349,15 +349,15 @@ func awaitStop(tid int) (asleep bool, err error) {
 	}
 }
 
-// nameOf is what an instruction is counted under; "": not at all, because the runtime is at work for
-// the program as a whole.
+// nameOf is what an instruction is counted under; "": not at all, because the traced program itself
+// executes it, or the runtime on behalf of the program as a whole.
 func (t *tracer) nameOf(pc uint64) string {
 	fn := t.symbols.PCToFunc(pc)
 	if fn == nil {
 		return ""
 	}
 	name := path.Base(fn.Name)
-	if strings.HasPrefix(name, "runtime.") && !strings.HasPrefix(name, "runtime.mem") && !strings.HasPrefix(name, "runtime.gcWriteBarrier") ||
+	if strings.HasPrefix(name, "main.") || strings.HasPrefix(name, "runtime.") && !strings.HasPrefix(name, "runtime.mem") && !strings.HasPrefix(name, "runtime.gcWriteBarrier") ||
 		!strings.Contains(name, ".") { // assembly of the runtime
 		return ""
 	}

@@ -25,6 +25,9 @@ var cuts = [][]int{{10}, {0, 10}, {10, 0}, {3, 7}, {1, 0, 0, 4, 5}, {1, 1, 1, 1,
 func TestRanges(t *testing.T) {
 	whole := []byte("0123456789")
 	for _, cut := range cuts {
+		copied := make([]byte, len(whole))
+		pieces.Copy(split(copied, cut...), whole)
+		require.Equal(t, whole, copied)
 		bufs := split(whole, cut...)
 		for from := 0; from <= len(whole); from++ {
 			for n := 0; from+n <= len(whole); n++ {

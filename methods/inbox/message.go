@@ -89,7 +89,7 @@ func (b *Inbox) Begin(p *Peer, tag uint32, size int, owner any) *Message {
 // meets gives a message the receive that it goes into.
 func (msg *Message) meets(op *bmi.Op) { msg.recv, op.Private = op, msg }
 
-// parts takes the receive, if there is one, from a message that ends, or whose receive does.
+// parts separates a message from its receive, and returns the receive; nil if it has none.
 func (msg *Message) parts() *bmi.Op {
 	op := msg.recv
 	if op != nil {

@@ -19,11 +19,11 @@ func (m *method) PostRecv(op *bmi.Op) {
 
 // postRecv gives a receive to the inbox.
 func (m *method) postRecv(r *remote, op *bmi.Op) {
-	if r.inbox.Early() == 0 {
+	early := r.inbox.Early()
+	if early == 0 {
 		m.inbox.Wait(&r.inbox, op)
 		return
 	}
-	early := r.inbox.Early()
 	switch owner := m.inbox.Post(&r.inbox, op).(type) {
 	case *wire.RTS:
 		m.startLarge(r, op, owner)

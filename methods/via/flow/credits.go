@@ -38,16 +38,12 @@ type Credits struct {
 	owed      int32 // receives posted again and not returned yet; owed + withheld ≤ posted
 	posted    int32 // receives that we posted for the peer in all
 	withheld  int32 // receives posted again that are not to be returned for now
-	due       int32 // how many may be owed before they are returned on a packet of their own; ≥ 1
 }
 
 // Reset starts a connection: the peer has posted granted receives, we posted.
 func (c *Credits) Reset(granted, posted int) {
 	*c = Credits{available: int32(granted), granted: int32(granted), posted: int32(posted)}
-	c.setDue()
 }
-
-func (c *Credits) setDue() { c.due = max(1, (c.posted-c.withheld)/2) }
 
 // Extend ends the handshake, during which a side has CreditsMin credits. From
 // now on it has as many as the peer says that it posted receives.
@@ -69,7 +65,7 @@ func (c *Credits) MayCredit() bool { return c.available > 0 }
 
 // MustReturn reports whether a CREDIT packet is due if nothing else goes to the
 // peer: half of the credits that are not withheld are owed.
-func (c *Credits) MustReturn() bool { return c.owed >= c.due }
+func (c *Credits) MustReturn() bool { return c.owed >= max(1, (c.posted-c.withheld)/2) }
 
 // Overdrawn reports whether the packet that just arrived was sent without a
 // credit: none of the receives posted for the peer was a credit that it still had.
@@ -115,7 +111,6 @@ func (c *Credits) Owe() {
 // Withhold is Owe of a credit that is not to be returned for now.
 func (c *Credits) Withhold() {
 	c.withheld++
-	c.setDue()
 	c.check()
 }
 
@@ -132,7 +127,6 @@ func (c *Credits) Withholds() bool { return c.withheld > 0 }
 func (c *Credits) Release() {
 	c.owed += c.withheld
 	c.withheld = 0
-	c.setDue()
 }
 
 // Give adds n ≥ 0 credits that the peer returned. It reports false if the peer

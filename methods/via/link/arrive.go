@@ -21,11 +21,11 @@ func (c *channel) received(d *nic.Descriptor) {
 		c.breach(fmt.Errorf("receive ended with status %d", d.Status))
 		return
 	}
-	data := d.Data
+	data, shared := d.Data, d.Shared
 	if data == nil && d.Length > 0 {
-		data = d.Segments[0].Data[:d.Length]
+		data, shared = d.Segments[0].Data[:d.Length], false
 	}
-	withhold, ok := c.arrived(data, d.Shared)
+	withhold, ok := c.arrived(data, shared)
 	if !ok {
 		return
 	}

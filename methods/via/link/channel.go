@@ -104,8 +104,7 @@ func (c *channel) chooseTag() (err error) {
 
 // post posts a receive. If the NIC has no room now, a later Resume tries it.
 func (c *channel) post(d *nic.Descriptor) error {
-	d.Op, d.Flags, d.Status, d.Length = nic.OpRecv, nic.FlagLoan, nic.StatusPending, 0
-	d.Data, d.Shared = nil, false
+	d.Op, d.Flags, d.Status, d.Length, d.Data = nic.OpRecv, nic.FlagLoan, nic.StatusPending, 0, nil
 	err := c.vi.PostRecv(d)
 	if errors.Is(err, nic.ErrAgain) {
 		d.Next, c.unposted = c.unposted, d
