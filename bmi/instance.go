@@ -71,18 +71,16 @@ func (in *instance) Poll() bool {
 	return did
 }
 
-// takeQuickLocked shows a message to a quick handler.
-func (in *instance) takeQuickLocked(h *QuickHandler, m Message) bool {
-	if in.begun != h {
-		if in.begun != nil {
-			in.endQuickLocked()
-		}
-		if !(*h).Begin() {
-			return false
-		}
-		in.begun = h
+// beginQuickLocked prepares a quick handler for its first message since another one, or none, had begun.
+func (in *instance) beginQuickLocked(h *QuickHandler) bool {
+	if in.begun != nil {
+		in.endQuickLocked()
 	}
-	return (*h).Take(m)
+	if !(*h).Begin() {
+		return false
+	}
+	in.begun = h
+	return true
 }
 
 func (in *instance) endQuickLocked() {
@@ -154,16 +152,16 @@ func (in *instance) arrived(from Addr, class Class, tag Tag, data []byte, shared
 			return accepted
 		}
 	}
-	m := Message{From: from, Class: class, Tag: tag, Data: data}
-	if quick := in.ep.quick[class].Load(); quick != nil && in.takeQuickLocked(quick, m) {
+	quick := in.ep.quick[class].Load()
+	if quick != nil && (in.begun == quick || in.beginQuickLocked(quick)) && (*quick).Take(from, class, tag, data) {
 		in.calls++
 		return true
 	}
 	if shared {
 		in.private = append(in.private[:0], data...)
-		m.Data = in.private
+		data = in.private
 	}
-	in.handleLocked(*fn, m)
+	in.handleLocked(*fn, Message{From: from, Class: class, Tag: tag, Data: data})
 	return true
 }
 

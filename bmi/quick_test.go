@@ -24,9 +24,9 @@ func (q *quickly) Begin() bool {
 	return true
 }
 
-func (q *quickly) Take(m bmi.Message) bool {
+func (q *quickly) Take(from bmi.Addr, class bmi.Class, tag bmi.Tag, data []byte) bool {
 	assert.True(q.t, q.begun.Load(), "Take before Begin")
-	return q.take(m)
+	return q.take(bmi.Message{From: from, Class: class, Tag: tag, Data: data})
 }
 
 func (q *quickly) End() {

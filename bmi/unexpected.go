@@ -114,9 +114,9 @@ type QuickHandler interface {
 	// Begin is called before one or more calls of Take by one caller. If it returns false, the
 	// message goes to the handler.
 	Begin() bool
-	// Take processes a message, or returns false to leave it to the handler. The peer may still be able to write to
-	// m.Data, so Take reads nothing of it twice.
-	Take(m Message) bool
+	// Take processes a message, or returns false to leave it to the handler. data is valid only during the call. The peer
+	// may still be able to write to it, so Take reads nothing of it twice.
+	Take(from Addr, class Class, tag Tag, data []byte) bool
 	// End is called after the last Take, before any handler is called and before the caller
 	// releases the method's lock.
 	End()

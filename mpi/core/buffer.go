@@ -65,6 +65,13 @@ func (b *Buffer) piece() ([]byte, bool) {
 
 // read copies data from offset off of the buffer to dst, as much as both have.
 func (b *Buffer) read(dst []byte, off int) int {
+	if b.Type == nil {
+		return copy(dst, b.Mem[off:])
+	}
+	return b.readTyped(dst, off)
+}
+
+func (b *Buffer) readTyped(dst []byte, off int) int {
 	if mem, ok := b.piece(); ok {
 		return copy(dst, mem[off:])
 	}
@@ -74,6 +81,13 @@ func (b *Buffer) read(dst []byte, off int) int {
 
 // write copies src to offset off of the buffer's data, as much as fits.
 func (b *Buffer) write(off int, src []byte) int {
+	if b.Type == nil {
+		return copy(b.Mem[off:], src)
+	}
+	return b.writeTyped(off, src)
+}
+
+func (b *Buffer) writeTyped(off int, src []byte) int {
 	if mem, ok := b.piece(); ok {
 		return copy(mem[off:], src)
 	}

@@ -62,6 +62,7 @@ type Engine struct {
 	onlyRecv    *op       // the only posted receive, which then is not in match; or nil
 	blockers    sync.Pool // of ops; guarded by itself
 	freeOps     *op
+	freeSent    *op // of kind opSent
 	freeEarlies *early
 	freePieces  *piece
 	freePackets *packet

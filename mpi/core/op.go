@@ -22,9 +22,9 @@ import (
 // life.
 type op struct {
 	e     *Engine
-	ended atomic.Uint32 // the latest life that has ended
+	ended atomic.Uint32 // the latest life that has ended; of an opSent: one that has not begun yet
 	begun atomic.Uint32 // of a persistent op: the latest life; 0: none yet
-	life  uint32        // the latest life; ended ≤ life ≤ ended+1
+	life  uint32        // the latest life; ended ≤ life ≤ ended+1, but for an opSent
 	state opState
 
 	kind       opKind
@@ -71,6 +71,7 @@ type opKind uint8
 const (
 	opSend opKind = iota
 	opRecv
+	opSent  // a send that had ended before it needed an op
 	opOther // ended by NewOp's function
 )
 
@@ -103,16 +104,28 @@ func (e *Engine) acquire(kind opKind, s *Scope) *op {
 	return o
 }
 
-// sentOp returns an op for a send that has ended already. The op needs no memory or peer.
+// sentOp returns an op for a send that has ended already. All these ops are alike, so nothing but
+// the life changes; ended runs ahead of it, because to store it each time would be a locked
+// instruction for every message.
 func (e *Engine) sentOp() *op {
-	o := e.acquire(opSend, nil)
-	if o.life++; o.life == 0 {
+	o := e.freeSent
+	if o == nil {
+		o = &op{e: e, kind: opSent, st: Empty}
+	} else {
+		e.freeSent = o.next
+	}
+	if o.life++; o.life == persistentLife {
 		o.life++
 	}
-	o.state, o.st = opDone, Empty
-	o.ended.Store(o.life) // no call waits for it yet
+	if int32(o.ended.Load()-o.life) < 0 {
+		o.ended.Store(o.life + sentAhead)
+	}
+	o.state = opDone
 	return o
 }
+
+// sentAhead is how many lives of an opSent are marked as ended at once.
+const sentAhead = 1 << 16
 
 // prepare resets an op, except for its number of lives.
 func (o *op) prepare(kind opKind, s *Scope) {
@@ -140,8 +153,8 @@ func (e *Engine) recycle(o *op) {
 	if o.persistent {
 		return // Requests could not tell a further life from an earlier one
 	}
-	if o.scope == nil && o.kind == opSend { // made by sentOp
-		o.next, e.freeOps = e.freeOps, o
+	if o.kind == opSent {
+		o.next, e.freeSent = e.freeSent, o
 		return
 	}
 	o.scope, o.only, o.proc, o.early, o.end = nil, nil, nil, nil, nil

@@ -15,16 +15,17 @@ type quickArrivals struct{ e *Engine }
 func (q quickArrivals) Begin() bool { return q.e.mu.TryLock() }
 func (q quickArrivals) End()        { q.e.mu.Unlock() }
 
-func (q quickArrivals) Take(m bmi.Message) bool {
-	return wire.Kind(m.Tag) == wire.KindEager && q.e.takeQuick(&m)
+func (q quickArrivals) Take(from bmi.Addr, _ bmi.Class, tag bmi.Tag, data []byte) bool {
+	return wire.Kind(tag) == wire.KindEager && q.e.takeQuick(from, data)
 }
 
-func (e *Engine) takeQuick(m *bmi.Message) bool {
+// takeQuick takes the packet of an eager message.
+func (e *Engine) takeQuick(from bmi.Addr, packet []byte) bool {
 	l := e.recent
-	if l == nil || l.addr != m.From {
+	if l == nil || l.addr != from {
 		return false
 	}
-	h, data, err := wire.ParseEager(m.Data)
+	h, data, err := wire.ParseEager(packet)
 	p, n := l.proc, uint32(len(data))+chargeBytes
 	if err != nil || h.ID != 0 || p.err != nil || p.left || l.bye || !p.backlog.Empty() {
 		return false

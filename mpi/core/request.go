@@ -154,6 +154,8 @@ func (r Request) Free() error {
 	}
 	o.detached = true
 	e.detached++
+	o.ended.Store(o.life) // no call waits for it any more
+	e.ctx.Notify()
 	return nil
 }
 

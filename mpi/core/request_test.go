@@ -247,6 +247,12 @@ func TestFreedRequestsEndUnseen(t *testing.T) {
 	s, err := d[0].s.Isend(core.Standard, mem(1<<20, 1), 1, 1)
 	require.NoError(t, err)
 	require.NoError(t, s.Free())
+	// No call waits for it, although no receive is posted yet.
+	assert.Equal(t, core.Empty, d[0].mustWait(s, nil))
+	require.NoError(t, d[0].e.WaitAll(t.Context(), []core.Request{s}, nil, nil))
+	ended, err := d[0].e.TestAll([]core.Request{s}, nil, nil)
+	require.NoError(t, err)
+	assert.True(t, ended)
 	in := room(1 << 20)
 	r, err := d[1].s.Irecv(in, 0, 1)
 	require.NoError(t, err)

@@ -86,38 +86,34 @@ func (e *Engine) someOf(rs []Request, out []int, statuses []Status, errs []error
 // WaitAll waits until all requests ended. statuses and errs have the length of rs, or are nil. If
 // an operation failed, the error is errclass.InStatus.
 func (e *Engine) WaitAll(ctx context.Context, rs []Request, statuses []Status, errs []error) error {
-	for {
-		ended, err := e.allOf(rs, statuses, errs)
-		if ended {
-			return err
-		}
-		i := 0 // all requests before index i are ready, and stay so
+	i := readies(rs) // all requests before index i are ready, and stay so
+	if i < len(rs) {
 		if err := e.await(ctx, func() bool { i += readies(rs[i:]); return i == len(rs) }); err != nil {
 			return err
 		}
 	}
+	return e.collectAll(rs, statuses, errs)
 }
 
 // TestAll tells whether all requests ended; if not, it collects none.
 func (e *Engine) TestAll(rs []Request, statuses []Status, errs []error) (bool, error) {
 	e.progressFor(rs)
-	return e.allOf(rs, statuses, errs)
+	if readies(rs) < len(rs) {
+		return false, nil
+	}
+	return true, e.collectAll(rs, statuses, errs)
 }
 
-func (e *Engine) allOf(rs []Request, statuses []Status, errs []error) (ended bool, err error) {
+// collectAll collects requests each of which has been ready.
+func (e *Engine) collectAll(rs []Request, statuses []Status, errs []error) (err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, r := range rs {
-		if r.op != nil && r.op.state != opDone && !r.idleLocked() {
-			return false, nil
-		}
-	}
 	plain := statuses == nil && errs == nil
 	for i, r := range rs {
 		switch {
 		case plain && r.unreportedLocked():
 			e.recycle(r.op)
-		case r.idleLocked():
+		case r.idleLocked() || r.op.state == opActive: // or another call has collected it, and even started it anew
 			if statuses != nil {
 				statuses[i] = Empty
 			}
@@ -128,7 +124,7 @@ func (e *Engine) allOf(rs []Request, statuses []Status, errs []error) (ended boo
 			err = result(err, i, r, statuses, errs)
 		}
 	}
-	return true, err
+	return err
 }
 
 // result collects one of several requests.
