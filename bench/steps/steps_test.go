@@ -7,6 +7,9 @@ import (
 	"errors"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -20,7 +23,7 @@ func TestTrace(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "traced")
 	out, err := exec.Command("go", "build", "-pgo=off", "-o", program, "./traced").CombinedOutput()
 	require.NoError(t, err, string(out))
-	phases, err := trace(program, false)
+	phases, err := traceOurs(program, false)
 	if errors.Is(err, unix.EPERM) {
 		t.Skip("skipped: this process may not trace others: ", err)
 	}
@@ -41,6 +44,38 @@ func TestTrace(t *testing.T) {
 	assert.Contains(t, phases[2].counts, "matchbits.(*table).find")
 }
 
+// TestOtherMPIs counts what is installed of them, as two ranks of a job.
+func TestOtherMPIs(t *testing.T) {
+	for name, m := range mpiLibraries {
+		t.Run(name, func(t *testing.T) {
+			for _, command := range []string{m.compiler, m.launcher[0]} {
+				if _, err := exec.LookPath(command); err != nil {
+					t.Skip("skipped: ", err)
+				}
+			}
+			self := filepath.Join(t.TempDir(), "steps")
+			out, err := exec.Command("go", "build", "-o", self, ".").CombinedOutput()
+			require.NoError(t, err, string(out))
+			count := exec.Command(self, "-mpi", name)
+			count.Dir = "../.."
+			out, err = count.CombinedOutput()
+			if strings.Contains(string(out), unix.EPERM.Error()) {
+				t.Skip("skipped: this process may not trace others: ", string(out))
+			}
+			require.NoError(t, err, string(out))
+			for _, phase := range []string{"MPI_Irecv", "MPI_Isend", "MPI_Waitall of receives"} {
+				found := regexp.MustCompile(`(?m)^` + phase + `: (\d+) instructions per message$`).FindSubmatch(out)
+				require.NotNil(t, found, "%s in %s", phase, out)
+				n, err := strconv.Atoi(string(found[1]))
+				require.NoError(t, err)
+				assert.Greater(t, n, 50, phase)
+				assert.Less(t, n, 5000, phase)
+			}
+			assert.Contains(t, string(out), "MPI_Isend\n", "a function that its library exports")
+		})
+	}
+}
+
 func TestPrint(t *testing.T) {
 	p := phase{name: "a phase", messages: 4, counts: map[string]int{"a": 8, "b": 40, "c": 40, "d": 2}}
 	var out bytes.Buffer
@@ -56,6 +91,6 @@ func TestPrint(t *testing.T) {
 
 // TestNoSuchProgram: what cannot be executed is an error that says so.
 func TestNoSuchProgram(t *testing.T) {
-	_, err := trace(filepath.Join(t.TempDir(), "none"), false)
+	_, err := traceOurs(filepath.Join(t.TempDir(), "none"), false)
 	assert.ErrorContains(t, err, "no such file")
 }

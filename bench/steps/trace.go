@@ -4,17 +4,11 @@ package main
 
 import (
 	"bufio"
-	"debug/elf"
-	"debug/gosym"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path"
-	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -34,11 +28,10 @@ const int3 = 0xcc
 // A tracer executes a program. Outside of phases all threads run freely. In a phase, and between two
 // that belong together, one thread goes on alone, so that nothing happens beside it.
 type tracer struct {
-	pid     int
-	symbols *gosym.Table
-	lines   bool
+	pid   int
+	names names
 
-	names   *bufio.Reader // the program's standard output: a line for each phase, before it begins
+	lines   *bufio.Reader // the program's standard output: a line for each phase, before it begins
 	phase   *phase        // nil: none
 	stepper int           // the thread in the phase
 	joined  bool          // the next phase belongs to this one
@@ -49,30 +42,24 @@ type tracer struct {
 	inStep atomic.Int32 // the thread that takes one; 0: none
 }
 
-// trace executes a program and returns its phases.
-func trace(program string, lines bool) ([]*phase, error) {
+// trace executes a program and returns its phases. started is told the process's number.
+func trace(cmd *exec.Cmd, n names, started func(pid int)) ([]*phase, error) {
 	runtime.LockOSThread() // ptrace belongs to a thread
 	defer runtime.UnlockOSThread()
-	symbols, err := symbolsOf(program)
-	if err != nil {
-		return nil, err
-	}
 	out, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
 	defer out.Close()
-	cmd := exec.Command(program)
 	cmd.Stdout, cmd.Stderr = in, os.Stderr
-	// Neither the collector nor the scheduler comes in between.
-	cmd.Env = append(os.Environ(), "GOGC=off", "GODEBUG=asyncpreemptoff=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true, Pdeathsig: syscall.SIGKILL}
 	err = cmd.Start()
 	in.Close()
 	if err != nil {
 		return nil, fmt.Errorf("starting the program under ptrace: %w", err)
 	}
-	t := &tracer{pid: cmd.Process.Pid, symbols: symbols, lines: lines, names: bufio.NewReader(out)}
+	started(cmd.Process.Pid)
+	t := &tracer{pid: cmd.Process.Pid, names: n, lines: bufio.NewReader(out)}
 	stop := time.AfterFunc(stuckAfter, func() { _ = unix.Kill(t.pid, unix.SIGKILL) })
 	defer stop.Stop()
 	watch := make(chan struct{})
@@ -83,23 +70,6 @@ func trace(program string, lines bool) ([]*phase, error) {
 		return t.done, err
 	}
 	return t.done, nil
-}
-
-func symbolsOf(program string) (*gosym.Table, error) {
-	f, err := elf.Open(program)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, table := f.Section(".text"), f.Section(".gopclntab")
-	if text == nil || table == nil {
-		return nil, errors.New("the program has no table of its functions")
-	}
-	data, err := table.Data()
-	if err != nil {
-		return nil, err
-	}
-	return gosym.NewTable(nil, gosym.NewLineTable(data, text.Addr))
 }
 
 // follow handles what happens to the program's threads until it ends.
@@ -204,7 +174,7 @@ func (t *tracer) handle(tid int, ws unix.WaitStatus) error {
 	if next[0] == int3 {
 		return t.end(&regs)
 	}
-	if name := t.nameOf(regs.Rip); name != "" {
+	if name := t.names.nameOf(regs.Rip); name != "" {
 		t.phase.counts[name]++
 	}
 	return t.step()
@@ -223,7 +193,7 @@ func passed(ws unix.WaitStatus) int {
 // begin begins the phase that the program has just described: its number of messages, whether the
 // next phase belongs to it, and its name.
 func (t *tracer) begin(tid int) error {
-	line, err := t.names.ReadString('\n')
+	line, err := t.lines.ReadString('\n')
 	if err != nil {
 		return fmt.Errorf("the description of a phase: %w", err)
 	}
@@ -337,7 +307,8 @@ func awaitStop(tid int) (asleep bool, err error) {
 				return false, err
 			}
 			switch regs.Orig_rax {
-			case unix.SYS_FUTEX, unix.SYS_EPOLL_WAIT, unix.SYS_EPOLL_PWAIT, unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP:
+			case unix.SYS_FUTEX, unix.SYS_EPOLL_WAIT, unix.SYS_EPOLL_PWAIT, unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP,
+				unix.SYS_POLL, unix.SYS_RESTART_SYSCALL:
 				return true, nil
 			}
 			return false, nil
@@ -347,23 +318,4 @@ func awaitStop(tid int) (asleep bool, err error) {
 			}
 		}
 	}
-}
-
-// nameOf is what an instruction is counted under; "": not at all, because the traced program itself
-// executes it, or the runtime on behalf of the program as a whole.
-func (t *tracer) nameOf(pc uint64) string {
-	fn := t.symbols.PCToFunc(pc)
-	if fn == nil {
-		return ""
-	}
-	name := path.Base(fn.Name)
-	if strings.HasPrefix(name, "main.") || strings.HasPrefix(name, "runtime.") && !strings.HasPrefix(name, "runtime.mem") && !strings.HasPrefix(name, "runtime.gcWriteBarrier") ||
-		!strings.Contains(name, ".") { // assembly of the runtime
-		return ""
-	}
-	if !t.lines {
-		return name
-	}
-	file, line, _ := t.symbols.PCToLine(pc)
-	return fmt.Sprintf("%s  %s:%d", name, filepath.Base(file), line)
 }
