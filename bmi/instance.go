@@ -89,8 +89,7 @@ func (in *instance) endQuickLocked() {
 	h.End()
 }
 
-// laneLocked is the lane of a context, with a free operation for a message to or from a, or the
-// reason why there is none.
+// laneLocked is the lane of a context for messages to or from a, or the reason why there are none.
 func (in *instance) laneLocked(c *Context, a Addr) (*lane, error) {
 	switch {
 	case in.closing:
@@ -107,11 +106,6 @@ func (in *instance) laneLocked(c *Context, a Addr) (*lane, error) {
 		}
 		l = &lane{ctx: c, in: in}
 		in.lanes[c.index] = l
-	}
-	if l.free == nil {
-		if err := l.growLocked(); err != nil {
-			return nil, err
-		}
 	}
 	return l, nil
 }

@@ -84,16 +84,21 @@ func (c *Context) postOne(kind Kind, class Class, a Addr, tag Tag, buf []byte, u
 		in.unlock()
 		return Posted{}, err
 	}
-	op.Kind, op.Class, op.Tag, op.Peer = kind, class, tag, a.e.peer
-	op.one[0] = buf
-	op.Bufs, op.Size = op.one[:], len(buf)
-	op.user = user
+	op.fill(kind, class, a, tag, buf, user)
 	if w != nil {
 		op.call, w.op, w.in = w, op, in
 	}
 	posted := in.postLocked(op, w)
 	in.unlock()
 	return posted, nil
+}
+
+// fill describes a message in one piece.
+func (op *Op) fill(kind Kind, class Class, a Addr, tag Tag, buf []byte, user any) {
+	op.Kind, op.Class, op.Tag, op.Peer = kind, class, tag, a.e.peer
+	op.one[0] = buf
+	op.Bufs, op.Size = op.one[:], len(buf)
+	op.user = user
 }
 
 // postList posts a message in several pieces.
@@ -151,9 +156,14 @@ func (in *instance) misfit(kind Kind, class Class, size int) error {
 // acquireLocked takes a free operation for a message to or from a.
 func (in *instance) acquireLocked(c *Context, a Addr) (*Op, error) {
 	l := in.existingLocked(c)
-	if l == nil || l.free == nil || !in.mayPost(l, a) {
+	if l == nil || !in.mayPost(l, a) {
 		var err error
 		if l, err = in.laneLocked(c, a); err != nil {
+			return nil, err
+		}
+	}
+	if l.free == nil {
+		if err := l.growLocked(); err != nil {
 			return nil, err
 		}
 	}

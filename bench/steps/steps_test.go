@@ -33,6 +33,7 @@ func TestTrace(t *testing.T) {
 		most float64
 	}{
 		{"bmi: PostRecv", 610}, {"bmi: PostSend", 680}, {"bmi: TestContext", 980},
+		{"bmi: PostRecvs", 450}, {"bmi: PostSends", 500},
 		{"mpi: Irecv", 700}, {"mpi: Isend", 1600}, {"mpi: WaitAll of receives", 1400},
 	}
 	require.Len(t, phases, len(limits))

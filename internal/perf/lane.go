@@ -33,10 +33,11 @@ type lane struct {
 	peer bmi.Addr
 	tag  bmi.Tag
 
-	// out is sent again and again. in are the buffers to receive into, in turn: a
-	// buffer is not posted again before it has completed.
-	out []byte
-	in  [][]byte
+	// out is sent again and again, and sends are posts of it. recvs are the buffers to receive
+	// into, in turn: a buffer is not posted again before it has completed.
+	out   []byte
+	sends []bmi.Post
+	recvs []bmi.Post
 	// recvSize is the required size of each received message.
 	recvSize int
 	// recvTotal is the number of receives of the whole run.
@@ -51,6 +52,57 @@ type lane struct {
 	completions [64]bmi.Completion
 }
 
+// postSends posts n messages.
+func (l *lane) postSends(n int) error {
+	for n > 0 {
+		posted, err := l.c.PostSends(l.peer, l.sends[:min(n, len(l.sends))])
+		for i := range l.sends[:posted] {
+			if l.sends[i].Posted.Done {
+				l.sendsDone++
+			}
+		}
+		l.sendsPosted += posted
+		n -= posted
+		if err := l.again("sends", err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// postRecvs posts the next n receives, or as many as the run has left.
+func (l *lane) postRecvs(n int) error {
+	for n = min(n, l.recvTotal-l.recvsPosted); n > 0; {
+		next := l.recvs[l.recvsPosted%len(l.recvs):]
+		posted, err := l.c.PostRecvs(l.peer, next[:min(n, len(next))])
+		for i := range next[:posted] {
+			if p := next[i].Posted; p.Done {
+				if err := l.received(p.Size); err != nil {
+					return err
+				}
+			}
+		}
+		l.recvsPosted += posted
+		n -= posted
+		if err := l.again("receives", err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// again handles the error of a post: if there was no room for all of it, the rest can be posted when
+// something has completed.
+func (l *lane) again(what string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, bmi.ErrAgain):
+		return l.poll()
+	}
+	return fmt.Errorf("perf: post %s: %w", what, err)
+}
+
 // postSend posts one message.
 func (l *lane) postSend(buf []byte) error {
 	for {
@@ -62,10 +114,7 @@ func (l *lane) postSend(buf []byte) error {
 			}
 			return nil
 		}
-		if !errors.Is(err, bmi.ErrAgain) {
-			return fmt.Errorf("perf: post a send: %w", err)
-		}
-		if err := l.poll(); err != nil {
+		if err := l.again("a send", err); err != nil {
 			return err
 		}
 	}
@@ -74,7 +123,7 @@ func (l *lane) postSend(buf []byte) error {
 // postRecv posts the next receive, if the run has one left.
 func (l *lane) postRecv() error {
 	for l.recvsPosted < l.recvTotal {
-		p, err := l.c.PostRecv(l.peer, l.tag, l.in[l.recvsPosted%len(l.in)], l.recvMark)
+		p, err := l.c.PostRecv(l.peer, l.tag, l.recvs[l.recvsPosted%len(l.recvs)].Buf, l.recvMark)
 		if err == nil {
 			l.recvsPosted++
 			if p.Done {
@@ -82,10 +131,7 @@ func (l *lane) postRecv() error {
 			}
 			return nil
 		}
-		if !errors.Is(err, bmi.ErrAgain) {
-			return fmt.Errorf("perf: post a receive: %w", err)
-		}
-		if err := l.poll(); err != nil {
+		if err := l.again("a receive", err); err != nil {
 			return err
 		}
 	}
@@ -157,7 +203,7 @@ func (l *lane) pingPong(n int) error {
 		if err := l.postSend(l.out); err != nil {
 			return err
 		}
-		if len(l.in) > 1 { // the next one, while the message is under way
+		if len(l.recvs) > 1 { // the next one, while the message is under way
 			if err := l.postRecv(); err != nil {
 				return err
 			}
@@ -165,7 +211,7 @@ func (l *lane) pingPong(n int) error {
 		if err := l.awaitRecvs(l.sendsPosted); err != nil {
 			return err
 		}
-		if len(l.in) == 1 {
+		if len(l.recvs) == 1 {
 			if err := l.postRecv(); err != nil {
 				return err
 			}
@@ -180,7 +226,7 @@ func (l *lane) pongPing(n int) error {
 		if err := l.awaitRecvs(l.sendsPosted + 1); err != nil {
 			return err
 		}
-		if len(l.in) == 1 { // the only buffer: posted before the answer triggers the next message
+		if len(l.recvs) == 1 { // the only buffer: posted before the answer triggers the next message
 			if err := l.postRecv(); err != nil {
 				return err
 			}
@@ -188,7 +234,7 @@ func (l *lane) pongPing(n int) error {
 		if err := l.postSend(l.out); err != nil {
 			return err
 		}
-		if len(l.in) > 1 {
+		if len(l.recvs) > 1 {
 			if err := l.postRecv(); err != nil {
 				return err
 			}
@@ -203,10 +249,8 @@ func (l *lane) pongPing(n int) error {
 // pour sends n windows; each is answered by one empty message.
 func (l *lane) pour(n, window int) error {
 	for range n {
-		for range window {
-			if err := l.postSend(l.out); err != nil {
-				return err
-			}
+		if err := l.postSends(window); err != nil {
+			return err
 		}
 		if err := l.awaitRecvs(l.recvsPosted); err != nil {
 			return err
@@ -228,10 +272,8 @@ func (l *lane) drink(n, window int) error {
 		if err := l.awaitRecvs(l.recvsPosted); err != nil {
 			return err
 		}
-		for range window {
-			if err := l.postRecv(); err != nil {
-				return err
-			}
+		if err := l.postRecvs(window); err != nil {
+			return err
 		}
 		if err := l.postSend(nil); err != nil {
 			return err
@@ -247,18 +289,14 @@ func (l *lane) drink(n, window int) error {
 func (l *lane) exchange(n, window int) error {
 	for range n {
 		due := l.recvsPosted
-		for range window {
-			if err := l.postSend(l.out); err != nil {
-				return err
-			}
+		if err := l.postSends(window); err != nil {
+			return err
 		}
 		if err := l.awaitRecvs(due); err != nil {
 			return err
 		}
-		for range window {
-			if err := l.postRecv(); err != nil {
-				return err
-			}
+		if err := l.postRecvs(window); err != nil {
+			return err
 		}
 		if err := l.awaitSends(); err != nil {
 			return err

@@ -2,6 +2,7 @@ package perf
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
@@ -67,9 +68,10 @@ func (s *side) open(r request, client bool) (l *lane, closeLane func() error, er
 	}
 	l.out, mem = mem[:outSize:outSize], mem[alignUp(outSize):]
 	for range places {
-		l.in = append(l.in, mem[:l.recvSize:l.recvSize])
+		l.recvs = append(l.recvs, bmi.Post{Tag: l.tag, Buf: mem[:l.recvSize:l.recvSize], User: l.recvMark})
 		mem = mem[alignUp(l.recvSize):]
 	}
+	l.sends = slices.Repeat([]bmi.Post{{Tag: l.tag, Buf: l.out, User: l.sendMark}}, r.window)
 	if l.c, err = s.ep.OpenContext(); err != nil {
 		_ = release()
 		return nil, nil, fmt.Errorf("perf: open a context: %w", err)

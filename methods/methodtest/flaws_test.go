@@ -108,7 +108,7 @@ var caught = []struct {
 	{completesTwice, []string{"ImmediateOrOnce", "SleepEnds", "RestartUnnoticed", "CrashDuringTransfer", "OpIDs", "RandomOperations"}},
 	{delaysUnexpected, []string{"OrderUnexpected", "UnexpectedFlood"}},
 	{earlyNewestFirst, []string{"EarlyFromManyPeers", "RandomOperations"}},
-	{matchesNewest, []string{"OrderReceivesFirst", "ContextsShareMatching", "CancelOneOfMany", "RandomOperations"}},
+	{matchesNewest, []string{"OrderReceivesFirst", "OrderBursts", "ContextsShareMatching", "CancelOneOfMany", "RandomOperations"}},
 	{matchesAnyPeer, []string{"MatchPeers", "ConnectAllToAll", "RandomOperations"}},
 	{matchesLowTag, []string{"MatchEveryBitOfTheTag"}},
 	{corruptsLarge, []string{"LargeManyAtOnce", "LargeAlloc", "SizesAroundEdges", "RandomOperations"}},

@@ -1,6 +1,8 @@
 package methodtest
 
 import (
+	"slices"
+
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
@@ -12,6 +14,7 @@ var orderTests = Tests{
 	{"OrderReceivesFirst", true, testOrderReceivesFirst},
 	{"OrderSendsFirst", true, testOrderSendsFirst},
 	{"OrderAlternating", true, testOrderAlternating},
+	{"OrderBursts", true, testOrderBursts},
 	{"OrderBothWays", false, testOrderBothWays},
 	{"OrderUnexpected", true, testOrderUnexpected},
 }
@@ -94,6 +97,35 @@ func (w *world) stream(from, to *node, count int, size func(i int) int, h how) {
 	w.done(sends...)
 	for i, r := range recvs {
 		r.got(ms[i])
+	}
+}
+
+// testOrderBursts: bursts and single posts follow each other in one order.
+func testOrderBursts(t T, s *Subject) {
+	w, a, b := pair(t, s)
+	const tag = 5
+	sizes := a.sizesOfEachProtocol()
+	size, room := mixed(sizes), slices.Max(sizes)
+	for i, count := range []int{1, 7, 70, 3} {
+		ms := make([]message, count+1)
+		for k := range ms {
+			ms[k] = w.message(size(k))
+			if count > 10 {
+				ms[k].size %= 100 // the others are enough for large ones
+			}
+		}
+		var sends, recvs []*op
+		if i%2 == 0 {
+			recvs = append(b.recvBurst(a, tag, count, room), b.recv(a, tag, room))
+		}
+		sends = append(a.sendBurst(b, tag, ms[:count]), a.send(b, tag, ms[count]))
+		if i%2 != 0 {
+			recvs = append([]*op{b.recv(a, tag, room)}, b.recvBurst(a, tag, count, room)...)
+		}
+		w.done(sends...)
+		for k, r := range recvs {
+			r.got(ms[k])
+		}
 	}
 }
 

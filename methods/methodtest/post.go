@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
@@ -118,6 +119,57 @@ func (l *lane) sendUnexpectedList(to *node, class bmi.Class, tag bmi.Tag, m mess
 	return l.must(l.post(o, l.n.addr(to), func(c *bmi.Context, to bmi.Addr, pieces [][]byte, user any) (bmi.Posted, error) {
 		return c.PostSendUnexpectedList(to, class, tag, pieces, user)
 	}))
+}
+
+// sendBurst sends messages with one tag by PostSends.
+func (l *lane) sendBurst(to *node, tag bmi.Tag, ms []message) []*op {
+	l.t.Helper()
+	ops := make([]*op, len(ms))
+	for i, m := range ms {
+		mem := newMemory(m.size)
+		mem.write(m)
+		ops[i] = &op{l: l, mem: mem, what: fmt.Sprintf("send %d of a burst from %s to %s, tag %d, %v", i, l.n.name, to.name, tag, m)}
+	}
+	l.burst(to, tag, ops, (*bmi.Context).PostSends)
+	return ops
+}
+
+// recvBurst posts receives with one tag, each with room for size bytes, by PostRecvs.
+func (l *lane) recvBurst(from *node, tag bmi.Tag, count, size int) []*op {
+	l.t.Helper()
+	ops := make([]*op, count)
+	for i := range ops {
+		ops[i] = &op{l: l, mem: newMemory(size), recv: true, what: fmt.Sprintf("receive %d of a burst at %s from %s, tag %d, room for %d bytes",
+			i, l.n.name, from.name, tag, size)}
+	}
+	l.burst(from, tag, ops, (*bmi.Context).PostRecvs)
+	return ops
+}
+
+// burst posts operations until the method has accepted all of them.
+func (l *lane) burst(n *node, tag bmi.Tag, ops []*op, post func(c *bmi.Context, a bmi.Addr, posts []bmi.Post) (int, error)) {
+	l.t.Helper()
+	posts := make([]bmi.Post, len(ops))
+	for i, o := range ops {
+		posts[i] = bmi.Post{Tag: tag, Buf: o.mem.pieces[0], User: o}
+	}
+	deadline := time.Now().Add(l.w.s.timeout())
+	for len(posts) > 0 {
+		done, err := post(l.ctx, l.n.addr(n), posts)
+		for i := range posts[:done] {
+			l.accepted(ops[i], posts[i].Posted)
+		}
+		posts, ops = posts[done:], ops[done:]
+		switch {
+		case isAgain(err) && time.Now().Before(deadline):
+			l.turn()
+		case err != nil:
+			l.must(nil, err)
+		case len(posts) > 0:
+			l.t.Errorf("%s: %d messages of a burst were not posted, and no error says why", l.n.name, len(posts))
+			l.t.FailNow()
+		}
+	}
 }
 
 // must ends the test if a post was rejected.

@@ -45,9 +45,9 @@ type stepper struct {
 	alone bool // other threads stand still since the last phase
 }
 
-// phase runs fn, as a phase if s is on. joined: no other thread must run before the next phase.
+// phase runs fn, as a phase if s is on and it has a name. joined: no other thread must run before the next phase.
 func (s *stepper) phase(name string, joined bool, fn func() error) error {
-	if !s.on {
+	if !s.on || name == "" {
 		return fn()
 	}
 	fmt.Printf("%d %t %q\n", messages, joined, name)
@@ -79,6 +79,7 @@ type side struct {
 	ctx   *bmi.Context
 	other bmi.Addr
 	out   [messages]bmi.Completion
+	posts [messages]bmi.Post
 }
 
 func open(name string) (s *side, err error) {
@@ -112,35 +113,81 @@ func endpoints() error {
 	if to.other, err = to.ep.Lookup(names[0]); err != nil {
 		return err
 	}
-	return warm(func(s *stepper) error { return window(s, from, to) })
+	for _, w := range ways {
+		if err := warm(func(s *stepper) error { return window(s, w, from, to) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func window(s *stepper, from, to *side) error {
+// A way is one to post a window of receives or of sends.
+type way struct {
+	recv, send, test string // the names of the phases; "": none
+	recvs            func(to *side, in []byte) error
+	sends            func(from *side, buf []byte) (pending int, err error)
+}
+
+// ways are one by one, and all at once.
+var ways = []way{
+	{"bmi: PostRecv", "bmi: PostSend", "bmi: TestContext",
+		func(to *side, in []byte) error {
+			for range messages {
+				if _, err := to.ctx.PostRecv(to.other, 1, in, nil); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		func(from *side, buf []byte) (pending int, err error) {
+			for range messages {
+				p, err := from.ctx.PostSend(from.other, 1, buf, nil)
+				if err != nil {
+					return 0, err
+				}
+				if !p.Done {
+					pending++
+				}
+			}
+			return pending, nil
+		}},
+	{"bmi: PostRecvs", "bmi: PostSends", "",
+		func(to *side, in []byte) error {
+			_, err := to.ctx.PostRecvs(to.other, to.burst(in))
+			return err
+		},
+		func(from *side, buf []byte) (pending int, err error) {
+			_, err = from.ctx.PostSends(from.other, from.burst(buf))
+			for i := range from.posts {
+				if !from.posts[i].Posted.Done {
+					pending++
+				}
+			}
+			return pending, err
+		}},
+}
+
+// burst describes a window of messages with one buffer.
+func (s *side) burst(buf []byte) []bmi.Post {
+	for i := range s.posts {
+		s.posts[i] = bmi.Post{Tag: 1, Buf: buf}
+	}
+	return s.posts[:]
+}
+
+func window(s *stepper, w way, from, to *side) error {
 	var buf, in [size]byte
-	err := s.phase("bmi: PostRecv", false, func() error {
-		return each(func() (bmi.Posted, error) { return to.ctx.PostRecv(to.other, 1, in[:], nil) })
-	})
+	err := s.phase(w.recv, false, func() error { return w.recvs(to, in[:]) })
 	if err != nil {
 		return err
 	}
 	pending := 0
-	err = s.phase("bmi: PostSend", false, func() error {
-		for range messages {
-			p, err := from.ctx.PostSend(from.other, 1, buf[:], nil)
-			if err != nil {
-				return err
-			}
-			if !p.Done {
-				pending++
-			}
-		}
-		return nil
-	})
+	err = s.phase(w.send, false, func() (err error) { pending, err = w.sends(from, buf[:]); return err })
 	if err != nil {
 		return err
 	}
 	got := 0
-	err = s.phase("bmi: TestContext", false, func() error {
+	err = s.phase(w.test, false, func() error {
 		n, err := to.take()
 		got = n
 		return err
@@ -159,15 +206,6 @@ func window(s *stepper, from, to *side) error {
 		}
 	}
 	return err
-}
-
-func each(post func() (bmi.Posted, error)) error {
-	for range messages {
-		if _, err := post(); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // ranks does the same with two ranks of MPI in this process.
