@@ -5,21 +5,21 @@ package mpi
 // processes, each part is already in its place in out. On an inter-communicator, out gets the
 // elements of the other group (MPI_Allgather; MPI-4.1, 6.7).
 func Allgather[T any](c *Comm, in, out []T) (err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Allgather", Undefined, &x, &err)()
 	return c.run(c.allgather(x, y))
 }
 
 // Iallgather is the non-blocking Allgather (MPI_Iallgather; MPI-4.1, 6.12.5).
 func Iallgather[T any](c *Comm, in, out []T) (r Request, err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Iallgather", Undefined, &x, &err)()
 	return c.begin(c.allgather(x, y))
 }
 
 // AllgatherInit is the persistent Allgather (MPI_Allgather_init; MPI-4.1, 6.13.5).
 func AllgatherInit[T any](c *Comm, in, out []T) (r Request, err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Allgather_init", Undefined, &x, &err)()
 	return c.prepare(c.allgather(x, y))
 }
@@ -49,21 +49,21 @@ func (c *Comm) AllgatherInitBuffer(in, out Buffer) (r Request, err error) {
 // and begins at element displs[i] of out. With nil displs the parts are contiguous. If in is nil in
 // all processes, each part is already in its place (MPI_Allgatherv; MPI-4.1, 6.7).
 func Allgatherv[T any](c *Comm, in, out []T, counts, displs []int) (err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Allgatherv", Undefined, &x, &err)()
 	return c.run(c.allgatherv(x, y, counts, displs))
 }
 
 // Iallgatherv is the non-blocking Allgatherv (MPI_Iallgatherv; MPI-4.1, 6.12.5).
 func Iallgatherv[T any](c *Comm, in, out []T, counts, displs []int) (r Request, err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Iallgatherv", Undefined, &x, &err)()
 	return c.begin(c.allgatherv(x, y, counts, displs))
 }
 
 // AllgathervInit is the persistent Allgatherv (MPI_Allgatherv_init; MPI-4.1, 6.13.5).
 func AllgathervInit[T any](c *Comm, in, out []T, counts, displs []int) (r Request, err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Allgatherv_init", Undefined, &x, &err)()
 	return c.prepare(c.allgatherv(x, y, counts, displs))
 }

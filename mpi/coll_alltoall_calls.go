@@ -4,21 +4,21 @@ package mpi
 // i, and receives the part from rank i into part i of out. If in is nil in all processes, out is
 // sent, then overwritten (MPI_Alltoall; MPI-4.1, 6.8).
 func Alltoall[T any](c *Comm, in, out []T) (err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Alltoall", Undefined, &x, &err)()
 	return c.run(c.alltoall(x, y))
 }
 
 // Ialltoall is the non-blocking Alltoall (MPI_Ialltoall; MPI-4.1, 6.12.6).
 func Ialltoall[T any](c *Comm, in, out []T) (r Request, err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Ialltoall", Undefined, &x, &err)()
 	return c.begin(c.alltoall(x, y))
 }
 
 // AlltoallInit is the persistent Alltoall (MPI_Alltoall_init; MPI-4.1, 6.13.6).
 func AlltoallInit[T any](c *Comm, in, out []T) (r Request, err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Alltoall_init", Undefined, &x, &err)()
 	return c.prepare(c.alltoall(x, y))
 }
@@ -50,21 +50,21 @@ func (c *Comm) AlltoallInitBuffer(in, out Buffer) (r Request, err error) {
 // out is sent, then overwritten, and only the counts and displacements of out matter
 // (MPI_Alltoallv; MPI-4.1, 6.8).
 func Alltoallv[T any](c *Comm, in, out []T, inCounts, inDispls, outCounts, outDispls []int) (err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Alltoallv", Undefined, &x, &err)()
 	return c.run(c.alltoallv(x, y, inCounts, inDispls, outCounts, outDispls))
 }
 
 // Ialltoallv is the non-blocking Alltoallv (MPI_Ialltoallv; MPI-4.1, 6.12.6).
 func Ialltoallv[T any](c *Comm, in, out []T, inCounts, inDispls, outCounts, outDispls []int) (r Request, err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Ialltoallv", Undefined, &x, &err)()
 	return c.begin(c.alltoallv(x, y, inCounts, inDispls, outCounts, outDispls))
 }
 
 // AlltoallvInit is the persistent Alltoallv (MPI_Alltoallv_init; MPI-4.1, 6.13.6).
 func AlltoallvInit[T any](c *Comm, in, out []T, inCounts, inDispls, outCounts, outDispls []int) (r Request, err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Alltoallv_init", Undefined, &x, &err)()
 	return c.prepare(c.alltoallv(x, y, inCounts, inDispls, outCounts, outDispls))
 }

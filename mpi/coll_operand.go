@@ -22,6 +22,12 @@ func slice[T any](xs []T) operand {
 	return operand{Buffer: Buffer{Mem: bytesOf(xs), Type: t, Count: len(xs)}, null: xs == nil}
 }
 
+// slicePair returns the operands of two slices with elements of one type, which is looked up once.
+func slicePair[T any](in, out []T) (x, y operand) {
+	x = slice(in)
+	return x, operand{Buffer: Buffer{Mem: bytesOf(out), Type: x.Type, Count: len(out)}, null: out == nil, err: x.err}
+}
+
 // typed returns the operand of a Buffer.
 func typed(b Buffer) operand {
 	return operand{Buffer: b, null: inPlace(b), err: checkBuffer(b)}

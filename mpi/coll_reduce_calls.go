@@ -4,21 +4,21 @@ package mpi
 // result in the root's out. All have the same length. out matters only at the root; if in is nil
 // there, the root's elements are taken from out (MPI_Reduce; MPI-4.1, 6.9.1).
 func Reduce[T any](c *Comm, in, out []T, op *Op, root int) (err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Reduce", root, &x, &err)()
 	return c.run(c.reduce(x, y, op, root))
 }
 
 // Ireduce is the non-blocking Reduce (MPI_Ireduce; MPI-4.1, 6.12.7).
 func Ireduce[T any](c *Comm, in, out []T, op *Op, root int) (r Request, err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Ireduce", root, &x, &err)()
 	return c.begin(c.reduce(x, y, op, root))
 }
 
 // ReduceInit is the persistent Reduce (MPI_Reduce_init; MPI-4.1, 6.13.7).
 func ReduceInit[T any](c *Comm, in, out []T, op *Op, root int) (r Request, err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Reduce_init", root, &x, &err)()
 	return c.prepare(c.reduce(x, y, op, root))
 }
@@ -48,7 +48,7 @@ func (c *Comm) ReduceInitBuffer(in, out Buffer, op *Op, root int) (r Request, er
 // the elements are taken from out (MPI_IN_PLACE). On an inter-communicator each group gets the
 // result of the other (MPI_Allreduce; MPI-4.1, 6.9.6).
 func Allreduce[T any](c *Comm, in, out []T, op *Op) error {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	if c.hooked() {
 		return c.hookedAllreduce(x, y, op)
 	}
@@ -57,14 +57,14 @@ func Allreduce[T any](c *Comm, in, out []T, op *Op) error {
 
 // Iallreduce is the non-blocking Allreduce (MPI_Iallreduce; MPI-4.1, 6.12.8).
 func Iallreduce[T any](c *Comm, in, out []T, op *Op) (r Request, err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Iallreduce", Undefined, &x, &err)()
 	return c.begin(c.allreduce(x, y, op))
 }
 
 // AllreduceInit is the persistent Allreduce (MPI_Allreduce_init; MPI-4.1, 6.13.8).
 func AllreduceInit[T any](c *Comm, in, out []T, op *Op) (r Request, err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Allreduce_init", Undefined, &x, &err)()
 	return c.prepare(c.allreduce(x, y, op))
 }

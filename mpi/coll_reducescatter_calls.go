@@ -5,7 +5,7 @@ package mpi
 // are taken from out, and the part is stored at its beginning. On an inter-communicator, each group
 // divides the result of the other (MPI_Reduce_scatter_block; MPI-4.1, 6.10.1).
 func ReduceScatterBlock[T any](c *Comm, in, out []T, op *Op) (err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Reduce_scatter_block", Undefined, &x, &err)()
 	return c.run(c.reduceScatterBlock(x, y, op))
 }
@@ -13,7 +13,7 @@ func ReduceScatterBlock[T any](c *Comm, in, out []T, op *Op) (err error) {
 // IreduceScatterBlock is the non-blocking ReduceScatterBlock (MPI_Ireduce_scatter_block;
 // MPI-4.1, 6.12.9).
 func IreduceScatterBlock[T any](c *Comm, in, out []T, op *Op) (r Request, err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Ireduce_scatter_block", Undefined, &x, &err)()
 	return c.begin(c.reduceScatterBlock(x, y, op))
 }
@@ -21,7 +21,7 @@ func IreduceScatterBlock[T any](c *Comm, in, out []T, op *Op) (r Request, err er
 // ReduceScatterBlockInit is the persistent ReduceScatterBlock (MPI_Reduce_scatter_block_init;
 // MPI-4.1, 6.13.9).
 func ReduceScatterBlockInit[T any](c *Comm, in, out []T, op *Op) (r Request, err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Reduce_scatter_block_init", Undefined, &x, &err)()
 	return c.prepare(c.reduceScatterBlock(x, y, op))
 }
@@ -50,14 +50,14 @@ func (c *Comm) ReduceScatterBlockInitBuffer(in, out Buffer, op *Op) (r Request, 
 // ReduceScatter is ReduceScatterBlock with parts of different lengths: rank i gets counts[i]
 // elements. All processes pass the same counts (MPI_Reduce_scatter; MPI-4.1, 6.10.2).
 func ReduceScatter[T any](c *Comm, in, out []T, counts []int, op *Op) (err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Reduce_scatter", Undefined, &x, &err)()
 	return c.run(c.reduceScatter(x, y, counts, op))
 }
 
 // IreduceScatter is the non-blocking ReduceScatter (MPI_Ireduce_scatter; MPI-4.1, 6.12.10).
 func IreduceScatter[T any](c *Comm, in, out []T, counts []int, op *Op) (r Request, err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Ireduce_scatter", Undefined, &x, &err)()
 	return c.begin(c.reduceScatter(x, y, counts, op))
 }
@@ -65,7 +65,7 @@ func IreduceScatter[T any](c *Comm, in, out []T, counts []int, op *Op) (r Reques
 // ReduceScatterInit is the persistent ReduceScatter (MPI_Reduce_scatter_init; MPI-4.1,
 // 6.13.10).
 func ReduceScatterInit[T any](c *Comm, in, out []T, counts []int, op *Op) (r Request, err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Reduce_scatter_init", Undefined, &x, &err)()
 	return c.prepare(c.reduceScatter(x, y, counts, op))
 }

@@ -3,21 +3,21 @@ package mpi
 // Scan combines the in of ranks 0 up to and including this one into its out. If in is nil, the
 // elements are taken from out (MPI_Scan; MPI-4.1, 6.11.1).
 func Scan[T any](c *Comm, in, out []T, op *Op) (err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Scan", Undefined, &x, &err)()
 	return c.run(c.scan(x, y, op))
 }
 
 // Iscan is the non-blocking Scan (MPI_Iscan; MPI-4.1, 6.12.11).
 func Iscan[T any](c *Comm, in, out []T, op *Op) (r Request, err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Iscan", Undefined, &x, &err)()
 	return c.begin(c.scan(x, y, op))
 }
 
 // ScanInit is the persistent Scan (MPI_Scan_init; MPI-4.1, 6.13.11).
 func ScanInit[T any](c *Comm, in, out []T, op *Op) (r Request, err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Scan_init", Undefined, &x, &err)()
 	return c.prepare(c.scan(x, y, op))
 }
@@ -47,21 +47,21 @@ func (c *Comm) ScanInitBuffer(in, out Buffer, op *Op) (r Request, err error) {
 // has no lower rank, does not change. If in is nil, the elements are taken from out (MPI_Exscan;
 // MPI-4.1, 6.11.2).
 func Exscan[T any](c *Comm, in, out []T, op *Op) (err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Exscan", Undefined, &x, &err)()
 	return c.run(c.exscan(x, y, op))
 }
 
 // Iexscan is the non-blocking Exscan (MPI_Iexscan; MPI-4.1, 6.12.12).
 func Iexscan[T any](c *Comm, in, out []T, op *Op) (r Request, err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Iexscan", Undefined, &x, &err)()
 	return c.begin(c.exscan(x, y, op))
 }
 
 // ExscanInit is the persistent Exscan (MPI_Exscan_init; MPI-4.1, 6.13.12).
 func ExscanInit[T any](c *Comm, in, out []T, op *Op) (r Request, err error) {
-	x, y := slice(in), slice(out)
+	x, y := slicePair(in, out)
 	defer c.collective("MPI_Exscan_init", Undefined, &x, &err)()
 	return c.prepare(c.exscan(x, y, op))
 }
