@@ -135,6 +135,7 @@ var layerTable = []layer{
 	{"internal/spin", nil},
 	{"internal/tidy", []string{"internal/tiers"}},
 	{"internal/tiers", nil},
+	{"internal/references", nil},
 	{"internal/netns", nil},
 	{"internal/relay", nil},
 	{"internal/perf/...", []string{"bmi", "internal/perf/..."}},
@@ -153,7 +154,7 @@ var layerTable = []layer{
 	{"bench/steps/...", []string{"bmi", "mpi", "mpi/boot", "_ methods/..."}},
 	{"bench/...", []string{"bmi", "plugins", "pvfs/client", "pvfs/config", "pvfs/proto", "pvfs/datatype", "methods/tcp/wire", "bench/...", "internal/perf/...", "_ methods/..."}},
 	{"examples/...", []string{"internal/programs", "bmi", "mpi/...", "plugins", "examples/...", "_ methods/..."}},
-	{"tools/...", []string{"internal/tiers"}},
+	{"tools/...", []string{"internal/tiers", "internal/references"}},
 }
 
 func layers(t *Tree) (problems []Problem) {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/references"
 	"github.com/viaduct-hpc/viaduct/internal/tiers"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
@@ -266,4 +267,13 @@ func TestTheBusyProcessesEnd(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err = busy(ctx, 1)
 	require.ErrorContains(t, err, "apt-get install stress-ng")
+}
+
+func TestReferencesArePrintedWithTheirFile(t *testing.T) {
+	var out bytes.Buffer
+	printReferences(&out, &references.Package{
+		Path: "example.org/rooms", Files: []string{"top.go", "bottom.go"}, Total: 5,
+		Up: []references.Reference{{From: "bottom.go", To: "top.go", Name: "Room.door"}},
+	})
+	assert.Equal(t, "example.org/rooms: 1 of 5 references point up\n  top.go\n  bottom.go\n      up: Room.door of top.go\n", out.String())
 }

@@ -1,6 +1,7 @@
 // Command checks runs the tests of the module in the tiers of docs/testing.md: fast (make
 // test), slow, which lists the slowest tests (make slow), flake, which looks for tests
-// that do not pass every time (make flake), and soak (make soak).
+// that do not pass every time (make flake), and soak (make soak). `checks references` lists
+// the references between files of a package that point up (internal/references).
 //
 // It runs the go command and reads the output of test2json. The table of docs/testing.md,
 // which internal/tiers reads, says how each package is tested.
