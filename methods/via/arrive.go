@@ -3,6 +3,7 @@ package via
 import (
 	"fmt"
 
+	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/matchbits"
 	"github.com/viaduct-hpc/viaduct/methods/via/link"
 	"github.com/viaduct-hpc/viaduct/methods/via/wire"
@@ -18,10 +19,20 @@ func (c *consumer) Arrived(l *link.Link, h wire.Header, body []byte, shared bool
 		return false, fmt.Errorf("%v before the connection is ready", kind)
 	}
 	switch kind {
-	case matchbits.TypeExpected:
-		return r.overLimit(), m.eagerArrived(r, h, body, false, shared)
-	case matchbits.TypeUnexpected:
-		return r.overLimit(), m.eagerArrived(r, h, body, true, shared)
+	case matchbits.TypeExpected, matchbits.TypeUnexpected:
+		withhold = r.overLimit()
+		first := wire.ParseEagerFirst(h.Aux)
+		switch {
+		case wire.IsNext(h.Aux) || r.assembly != nil || len(body) != first.Length || first.Length > m.eagerBytes:
+			err = m.partArrived(r, h, body, kind == matchbits.TypeUnexpected)
+		case kind == matchbits.TypeExpected:
+			m.inbox.Deliver(&r.inbox, h.Bits.Tag(), body)
+		case shared:
+			m.inbox.OfferShared(&r.inbox, bmi.Class(first.Class), bmi.Tag(h.Bits.Tag()), body)
+		default:
+			m.inbox.Offer(&r.inbox, bmi.Class(first.Class), bmi.Tag(h.Bits.Tag()), body)
+		}
+		return withhold, err
 	case matchbits.TypeRTS:
 		return r.overLimit(), m.rtsArrived(r, h, body)
 	case matchbits.TypeCTS:

@@ -35,31 +35,15 @@ func (m *method) endAssembly(a *assembly) {
 	m.assemblies = append(m.assemblies, a)
 }
 
-// eagerArrived handles an EXPECTED or UNEXPECTED packet.
-func (m *method) eagerArrived(r *remote, h wire.Header, body []byte, unexpected, shared bool) error {
+// partArrived handles an EXPECTED or UNEXPECTED packet that is not a whole message.
+func (m *method) partArrived(r *remote, h wire.Header, body []byte, unexpected bool) error {
 	if wire.IsNext(h.Aux) {
 		return m.nextArrived(r, h, body, unexpected)
 	}
 	first := wire.ParseEagerFirst(h.Aux)
-	if r.assembly != nil || first.Length > m.eagerBytes || len(body) > first.Length ||
-		len(body) == 0 && first.Length > 0 {
+	if r.assembly != nil || first.Length > m.eagerBytes || len(body) >= first.Length || len(body) == 0 {
 		return fmt.Errorf("eager message %v with %d bytes: %w", first, len(body), wire.ErrInvalid)
 	}
-	switch {
-	case len(body) < first.Length:
-		m.firstArrived(r, h, first, body, unexpected)
-	case !unexpected:
-		m.inbox.Deliver(&r.inbox, h.Bits.Tag(), body)
-	case shared:
-		m.inbox.OfferShared(&r.inbox, bmi.Class(first.Class), bmi.Tag(h.Bits.Tag()), body)
-	default:
-		m.inbox.Offer(&r.inbox, bmi.Class(first.Class), bmi.Tag(h.Bits.Tag()), body)
-	}
-	return nil
-}
-
-// firstArrived begins an assembly.
-func (m *method) firstArrived(r *remote, h wire.Header, first wire.EagerFirst, body []byte, unexpected bool) {
 	a := assembly{length: int32(first.Length), arrived: int32(len(body)), class: bmi.Class(first.Class), tag: h.Bits.Tag()}
 	if unexpected {
 		a.buf = append(m.buffers.Take(first.Length), body...)
@@ -71,6 +55,7 @@ func (m *method) firstArrived(r *remote, h wire.Header, first wire.EagerFirst, b
 		a.msg.Write(body)
 	}
 	m.keepAssembly(r, a)
+	return nil
 }
 
 // nextArrived continues an assembly.

@@ -14,16 +14,15 @@ import (
 // is on its way when PostSend returns; where the NIC copies, it is done.
 func (m *method) PostSend(op *bmi.Op) {
 	r := op.Peer.(*remote)
-	if !r.maySendNow(op.Size) {
-		m.sendLater(r, op)
-		return
-	}
-	if len(op.Bufs) == 1 && op.Size <= m.directBytes && !fromFile(op) &&
-		m.SendNow(r, op.Kind, op.Class, op.Tag, op.Bufs[0], nil) {
+	switch {
+	case len(op.Bufs) == 1 && op.Size <= m.directBytes && !fromFile(op) &&
+		m.SendNow(r, op.Kind, op.Class, op.Tag, op.Bufs[0], nil):
 		op.Complete(op.Size, nil)
-		return
+	case op.Size <= int(r.oneBytes) && r.sends.Len() == 0 && r.link.MayMessage():
+		m.sendNow(r, op)
+	default:
+		m.sendLater(r, op)
 	}
-	m.sendNow(r, op)
 }
 
 // SendNow sends a small message at once, if nothing is in its way and the NIC takes it without
@@ -31,18 +30,10 @@ func (m *method) PostSend(op *bmi.Op) {
 func (m *method) SendNow(to bmi.Peer, kind bmi.Kind, class bmi.Class, tag bmi.Tag, head, body []byte) bool {
 	r := to.(*remote)
 	size := len(head) + len(body)
-	if !r.maySendNow(size) {
+	aux := wire.EagerFirst{Length: size, Class: uint8(class)}.Aux()
+	if size > int(r.oneBytes) || r.sends.Len() > 0 || !r.link.SendNow(eagerType(kind), uint32(tag), aux, head, body) {
 		return false
 	}
-	room := r.link.Claim(eagerType(kind), uint32(tag), wire.EagerFirst{Length: size, Class: uint8(class)}.Aux(), size)
-	if room == nil {
-		return false
-	}
-	n := copy(room, head)
-	if len(body) > 0 {
-		copy(room[n:], body)
-	}
-	r.link.Publish()
 	r.count.sentEager(kind, size)
 	return true
 }
@@ -50,12 +41,7 @@ func (m *method) SendNow(to bmi.Peer, kind bmi.Kind, class bmi.Class, tag bmi.Ta
 // QuickBytes is the size of the largest message that SendNow can take (bmi.QuickSender).
 func (m *method) QuickBytes() int { return m.directBytes }
 
-// maySendNow reports whether a message of this size fits into one packet that can be sent at once.
-func (r *remote) maySendNow(size int) bool {
-	return size <= int(r.oneBytes) && r.sends.Len() == 0 && r.link.MayMessage()
-}
-
-// sendNow sends a message as one packet.
+// sendNow sends a message as one packet, which may go now.
 func (m *method) sendNow(r *remote, op *bmi.Op) {
 	p := m.links.Take()
 	lent, err := m.load(p, op, 0, op.Size)

@@ -76,48 +76,47 @@ func (c *Credits) Overdrawn(unposted int) bool {
 	return int(c.owed+c.withheld)+unposted >= int(c.posted)
 }
 
-// Spend takes one credit for a packet. It panics if there is none.
-func (c *Credits) Spend() {
+// Spend takes one credit for a packet, and as many owed credits as its credit bits can
+// return. It panics if there is no credit.
+func (c *Credits) Spend() (returned uint8) {
 	if c.available == 0 {
 		panic("flow: spent a credit that was not there")
 	}
 	c.available--
-}
-
-// TakeSome takes as many owed credits as the credit bits of a packet can carry.
-func (c *Credits) TakeSome() uint8 {
 	n := min(c.owed, matchbits.CreditsMax)
 	c.owed -= n
 	return uint8(n)
 }
 
-// TakeAll takes all owed credits.
+// Unspend undoes Spend: the packet was not sent.
+func (c *Credits) Unspend(returned uint8) {
+	c.available++
+	c.owed += int32(returned)
+}
+
+// TakeAll takes all owed credits, for a CREDIT packet.
 func (c *Credits) TakeAll() int {
 	n := c.owed
 	c.owed = 0
 	return int(n)
 }
 
-// PutBack undoes TakeSome or TakeAll: the packet was not sent.
+// PutBack undoes TakeAll: the packet was not sent.
 func (c *Credits) PutBack(n int) { c.owed += int32(n) }
 
-// Owe notes that a receive was posted again. It panics if more are owed than were
+// Owe notes that a receive was posted again, whose credit is withheld if it is not to be
+// returned for now. It is the answer of MustReturn. It panics if more are owed than were
 // ever posted.
-func (c *Credits) Owe() {
-	c.owed++
-	c.check()
-}
-
-// Withhold is Owe of a credit that is not to be returned for now.
-func (c *Credits) Withhold() {
-	c.withheld++
-	c.check()
-}
-
-func (c *Credits) check() {
+func (c *Credits) Owe(withhold bool) (due bool) {
+	if withhold {
+		c.withheld++
+	} else {
+		c.owed++
+	}
 	if c.owed+c.withheld > c.posted {
 		panic("flow: owes more credits than it posted receives")
 	}
+	return c.MustReturn()
 }
 
 // Withholds reports whether credits are withheld.

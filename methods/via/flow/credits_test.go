@@ -75,8 +75,13 @@ func (p *pair) key() string {
 	return string(b)
 }
 
-func (p *pair) send(i int, k kind, returned int) {
-	p.s[i].c.Spend()
+// send sends a packet. A CREDIT packet returns more than the others can.
+func (p *pair) send(i int, k kind) {
+	returned := 0
+	if k == credit {
+		returned = p.s[i].c.TakeAll()
+	}
+	returned += int(p.s[i].c.Spend())
 	p.s[1-i].in = append(p.s[1-i].in, packet{k, returned})
 }
 
@@ -84,10 +89,10 @@ func (p *pair) send(i int, k kind, returned int) {
 func (p *pair) pump(i int) {
 	s := &p.s[i]
 	for ; s.controls > 0 && s.c.MayControl(); s.controls-- {
-		p.send(i, control, int(s.c.TakeSome()))
+		p.send(i, control)
 	}
 	for ; s.controls == 0 && s.messages > 0 && s.c.MayMessage(); s.messages-- {
-		p.send(i, message, int(s.c.TakeSome()))
+		p.send(i, message)
 	}
 }
 
@@ -97,7 +102,7 @@ func (p *pair) returnCredits(i int) {
 		due = p.s[i].c.owed >= max(1, p.s[i].c.posted/2)
 	}
 	if due && p.s[i].c.MayCredit() {
-		p.send(i, credit, p.s[i].c.TakeAll())
+		p.send(i, credit)
 	}
 }
 
@@ -111,10 +116,9 @@ func (p *pair) deliver(i int) error {
 	if !s.c.Give(k.returned) {
 		return fmt.Errorf("more credits came back than were given")
 	}
-	if s.away && (k.kind == message || p.withholdAll) {
-		s.c.Withhold()
-	} else {
-		s.c.Owe()
+	due := s.c.Owe(s.away && (k.kind == message || p.withholdAll))
+	if due != s.c.MustReturn() {
+		return fmt.Errorf("Owe says that a CREDIT packet is due = %v", due)
 	}
 	p.pump(i)
 	p.returnCredits(i)
@@ -262,20 +266,24 @@ func TestCreditsTravel(t *testing.T) {
 	var c Credits
 	c.Reset(64, 64)
 	for range 20 {
-		c.Owe()
+		c.Owe(false)
 	}
-	require.EqualValues(t, matchbits.CreditsMax, c.TakeSome())
+	require.EqualValues(t, matchbits.CreditsMax, c.Spend())
 	require.Equal(t, 5, c.Owed())
-	c.PutBack(matchbits.CreditsMax)
+	require.Equal(t, 63, c.Available())
+	c.Unspend(matchbits.CreditsMax)
+	require.Equal(t, 64, c.Available())
 	require.Equal(t, 20, c.TakeAll())
 	require.Zero(t, c.Owed())
+	c.PutBack(20)
+	require.Equal(t, 20, c.Owed())
 }
 
 func TestBrokenInvariants(t *testing.T) {
 	var c Credits
 	c.Reset(1, 1)
 	c.Spend()
-	require.PanicsWithValue(t, "flow: spent a credit that was not there", c.Spend)
-	c.Owe()
-	require.PanicsWithValue(t, "flow: owes more credits than it posted receives", c.Withhold)
+	require.PanicsWithValue(t, "flow: spent a credit that was not there", func() { c.Spend() })
+	c.Owe(false)
+	require.PanicsWithValue(t, "flow: owes more credits than it posted receives", func() { c.Owe(true) })
 }

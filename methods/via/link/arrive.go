@@ -37,7 +37,9 @@ func (c *channel) received(d *nic.Descriptor) {
 		l.stall() // its credit is owed once it is posted
 		return
 	}
-	l.taken(withhold)
+	if l.credits.Owe(withhold) {
+		l.returnCredits()
+	}
 }
 
 // arrived handles one packet. withhold reports whether its credit is withheld for now,
@@ -80,18 +82,6 @@ func (c *channel) breach(err error) {
 // id yet: a packet of the handshake, or a CANCEL during it.
 func anonymous(b matchbits.Bits) bool {
 	return b.PeerID() == 0 && (b.Type().Connects() || b.Type() == matchbits.TypeCancel)
-}
-
-// taken owes the peer the credit of a packet whose receive is posted again.
-func (l *Link) taken(withhold bool) {
-	if withhold {
-		l.credits.Withhold()
-	} else {
-		l.credits.Owe()
-	}
-	if l.credits.MustReturn() {
-		l.returnCredits()
-	}
 }
 
 // Credited adds credits that the peer returned, and lets go on what waits for them. It

@@ -18,6 +18,7 @@ type channel struct {
 	closing  bool // the link does not use it any more
 	accepted bool // the peer connected to us
 	vi       *vipl.VI
+	direct   nic.DirectPort // of vi; nil: every message needs a descriptor
 	tag      vipl.ProtectionTag
 	ownTag   bool
 
@@ -62,6 +63,7 @@ func (c *channel) equip() (err error) {
 	}
 	ls.vis++
 	c.vi.User = c
+	c.direct, _ = c.vi.Port().(nic.DirectPort)
 	c.recvs = make([]nic.Descriptor, ls.depth)
 	mtu := ls.caps.MTUBytes
 	if !ls.caps.LoansRecv {
@@ -129,7 +131,7 @@ func (c *channel) postAgain() {
 			l.stall()
 			return
 		}
-		l.credits.Owe()
+		l.credits.Owe(false)
 	}
 }
 

@@ -81,10 +81,10 @@ func TestBreaches(t *testing.T) {
 		"a sequence number comes again":  {func(from, _ *end) { from.link.sendSeq-- }, "want sequence number 1"},
 		"the id of another link":         {func(from, _ *end) { from.link.theirID++ }, "peer id"},
 		"no id after the handshake":      {func(from, _ *end) { from.link.theirID = 0 }, "peer id"},
-		"more credits than it was given": {func(from, _ *end) { from.link.credits.Reset(8, 8); from.link.credits.Owe() }, "returned 1 credits, and had only 0"},
+		"more credits than it was given": {func(from, _ *end) { from.link.credits.Reset(8, 8); from.link.credits.Owe(false) }, "returned 1 credits, and had only 0"},
 		"a packet for which it has no credit": {func(_, to *end) {
 			to.link.credits.Reset(creditsPerLink, 1)
-			to.link.credits.Withhold()
+			to.link.credits.Owe(true)
 		}, errOverdrawn.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -130,7 +130,7 @@ func (ls *Links) Serve(c Consumer) { ls.consumer = c }
 // Depth is how many receives a link posts for its peer: the peer's credits.
 func (ls *Links) Depth() int { return ls.depth }
 
-// DirectBytes is the size of the largest body that Claim can take; < 0: none.
+// DirectBytes is the size of the largest body that SendNow can take; < 0: none.
 func (ls *Links) DirectBytes() int {
 	if _, ok := ls.Device().(nic.DirectDevice); !ok {
 		return -1
@@ -186,8 +186,8 @@ func (ls *Links) takeDirect() (did, idle bool) {
 		if lent {
 			dev.Return()
 		}
-		if ok {
-			c.link.taken(withhold)
+		if ok && c.link.credits.Owe(withhold) {
+			c.link.returnCredits()
 		}
 	}
 	return did, false

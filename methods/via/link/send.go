@@ -19,28 +19,30 @@ func (l *Link) MayData() bool {
 	return l.open && l.control.Head() == nil && l.credits.MayControl()
 }
 
-// Claim begins a packet without a descriptor, with a body of size bytes: it writes the
-// header, and returns the memory of the body, for the caller to fill before Publish. It
-// needs MayMessage. If it returns nil the packet needs a descriptor, and nothing has
-// happened.
-func (l *Link) Claim(kind matchbits.Type, tag, aux uint32, size int) []byte {
-	room := l.channel.vi.Claim(wire.HeaderLen + size)
+// SendNow sends a packet without a descriptor, if that is possible: MayMessage, and the
+// NIC has memory for it (nic.DirectPort). The body is head and then body. If it returns
+// false, nothing has happened.
+func (l *Link) SendNow(kind matchbits.Type, tag, aux uint32, head, body []byte) bool {
+	if !l.MayMessage() || l.channel.direct == nil {
+		return false
+	}
+	port := l.channel.direct
+	room := port.Claim(wire.HeaderLen + len(head) + len(body))
 	if room == nil {
-		return nil
+		return false
 	}
 	l.sendSeq++
 	wire.Header{
-		Bits: matchbits.Make(kind, l.credits.TakeSome(), l.theirID, tag),
+		Bits: matchbits.Make(kind, l.credits.Spend(), l.theirID, tag),
 		Seq:  l.sendSeq,
 		Aux:  aux,
 	}.Put((*[wire.HeaderLen]byte)(room))
-	return room[wire.HeaderLen:]
-}
-
-// Publish sends the packet of the last Claim.
-func (l *Link) Publish() {
-	l.channel.vi.PublishSend()
-	l.credits.Spend()
+	n := copy(room[wire.HeaderLen:], head)
+	if len(body) > 0 {
+		copy(room[wire.HeaderLen+n:], body)
+	}
+	port.Publish()
+	return true
 }
 
 // Transmit sends a packet now. It needs MayMessage or MayData. done reports that the NIC
@@ -61,7 +63,7 @@ func (l *Link) Transmit(p *Packet, kind matchbits.Type, tag, aux uint32) (done, 
 // and the next sequence number, and spends a credit, which must be there. done reports
 // that the NIC has finished with it. If post fails, nothing has changed.
 func (l *Link) post(p *Packet, kind matchbits.Type, tag, aux uint32) (done bool, err error) {
-	returned := l.credits.TakeSome()
+	returned := l.credits.Spend()
 	wire.Header{
 		Bits: matchbits.Make(kind, returned, l.theirID, tag),
 		Seq:  l.sendSeq + 1,
@@ -74,11 +76,10 @@ func (l *Link) post(p *Packet, kind matchbits.Type, tag, aux uint32) (done bool,
 		err = failedNow(d.Status)
 	}
 	if err != nil {
-		l.credits.PutBack(int(returned))
+		l.credits.Unspend(returned)
 		return false, err
 	}
 	l.sendSeq++
-	l.credits.Spend()
 	if !done {
 		l.channel.links.underWay++
 	}

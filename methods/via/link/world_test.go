@@ -129,9 +129,7 @@ func (e *end) send() {
 			e.link.Await()
 			return
 		}
-		if room := e.link.Claim(matchbits.TypeExpected, 0, 0, len(b)); len(b) <= e.DirectBytes() && room != nil {
-			copy(room, b)
-			e.link.Publish()
+		if len(b) <= e.DirectBytes() && e.link.SendNow(matchbits.TypeExpected, 0, 0, b[:1], b[1:]) {
 			e.next++
 			continue
 		}

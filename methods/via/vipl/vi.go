@@ -31,9 +31,8 @@ type VI struct {
 	User any
 
 	port           nic.Port
-	direct         nic.DirectPort // port, if it is one; else nil
-	recvCQ, sendCQ *CQ            // nil: the queue completes into recvDone, sendDone
-	recvs, sends   int            // descriptors that the device has; ≥ 0
+	recvCQ, sendCQ *CQ // nil: the queue completes into recvDone, sendDone
+	recvs, sends   int // descriptors that the device has; ≥ 0
 	state          State
 	stale          bool // the port was connected once: it is replaced before the next use
 
@@ -112,7 +111,6 @@ func (vi *VI) openPort() error {
 		return fmt.Errorf("vipl: create VI: %w", err)
 	}
 	vi.port, vi.stale = port, false
-	vi.direct, _ = port.(nic.DirectPort)
 	return nil
 }
 
@@ -209,8 +207,8 @@ func (vi *VI) AuthenticatedName() string {
 // NIC is the NIC that the VI was made from.
 func (vi *VI) NIC() *NIC { return vi.n }
 
-// Port is the provider's half of the VI. It changes when the VI becomes Idle
-// after a connection.
+// Port is the provider's half of the VI, for what needs no descriptor and no queue
+// (nic.DirectPort, nic.RDMAPort). It changes when the VI becomes Idle after a connection.
 func (vi *VI) Port() nic.Port { return vi.port }
 
 // SetAttributes changes the attributes of an Idle VI with empty queues.

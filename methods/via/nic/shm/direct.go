@@ -75,7 +75,7 @@ func (d *Device) Take(to *[nic.InlineMax]byte) (cookie any, data []byte, lent, i
 		}
 		small := *(*[InlineBytesMax]byte)(unsafe.Add(unsafe.Pointer(c.header), inlineOff)) // a copy in registers
 		*to = small
-		c.taken()
+		c.advance()
 		c.grantAgain()
 		return c.port.cookie, to[:length], false, false
 	}
@@ -105,20 +105,8 @@ func (c *conn) takeBuffer(length int) []byte {
 	}
 	c.loans |= 1 << b
 	c.dev.lent, c.dev.lentBuffer = c, b
-	c.taken()
-	return data
-}
-
-// taken is called when Take has taken a message.
-func (c *conn) taken() {
-	c.sentInRow = 0
 	c.advance()
-	if c.arrivedInRow++; c.arrivedInRow > 1 {
-		// Several messages in a row: the next one may be there already. Its cache line
-		// comes while this one is handled. Lines further ahead would be taken from the
-		// other side, which is about to write them.
-		prefetchRead(unsafe.Pointer(c.header))
-	}
+	return data
 }
 
 // Return implements nic.DirectDevice.

@@ -105,7 +105,6 @@ func (p *Port) sweepRetired() {
 // the ring or the space in out ends. It returns the events in out.
 func (c *conn) take(h uint64, out []nic.Event, n int) int {
 	p := c.port
-	c.sentInRow = 0
 	for {
 		length := headerLength(h)
 		if length < 0 || c.received == c.posted {
@@ -133,11 +132,18 @@ func (c *conn) take(h uint64, out []nic.Event, n int) int {
 	}
 }
 
-// advance makes the next slot the one that is looked at.
+// advance is called when a message was taken. It makes the next slot the one that is looked at.
 func (c *conn) advance() {
 	c.received++
 	c.header = (*uint64)(unsafe.Add(c.rxSlots, uintptr(c.received%ringSlots)*slotBytes))
 	c.stamp = stamp(c.received)
+	c.sentInRow = 0
+	if c.arrivedInRow++; c.arrivedInRow > 1 {
+		// Several messages in a row: the next one may be there already. Its cache line
+		// comes while this one is handled. Lines further ahead would be taken from the
+		// other side, which is about to write them.
+		prefetchRead(unsafe.Pointer(c.header))
+	}
 }
 
 // deliver copies the payload to its receive, or lends it in place. The header was
