@@ -99,19 +99,3 @@ func (l *Link) Credited(n int) error {
 func (l *Link) overpaid(n int) error {
 	return fmt.Errorf("returned %d credits, and had only %d", n, l.credits.Granted()-l.credits.Available())
 }
-
-// Withholds reports whether credits of the peer are withheld.
-func (l *Link) Withholds() bool { return l.credits.Withholds() }
-
-// Release gives the peer the credits that were withheld.
-func (l *Link) Release() {
-	l.credits.Release()
-	l.returnCredits()
-}
-
-// returnCredits sends the owed credits to the peer in a CREDIT packet, if many are.
-func (l *Link) returnCredits() {
-	if l.open && l.credits.MustReturn() && l.credits.MayCredit() {
-		l.sendCredits()
-	}
-}

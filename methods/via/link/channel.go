@@ -7,30 +7,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
 	"github.com/viaduct-hpc/viaduct/methods/via/wire"
-	"github.com/viaduct-hpc/viaduct/peer"
 )
-
-// A channel is a VI and what belongs to it, until its last descriptor is back. A link
-// uses at most one; others are being closed.
-type channel struct {
-	links    *Links
-	link     *Link
-	closing  bool // the link does not use it any more
-	accepted bool // the peer connected to us
-	vi       *vipl.VI
-	direct   nic.DirectPort // of vi; nil: every message needs a descriptor
-	tag      vipl.ProtectionTag
-	ownTag   bool
-
-	id         peer.ID // by which the peer marks what it sends
-	generation uint32
-
-	recvs    []nic.Descriptor
-	credits  int             // receives posted at first: the peer's credits
-	unposted *nic.Descriptor // receives that the NIC had no room for, linked by Next
-	waiting  int             // how many; their credits are owed once they are posted
-	memory   *vipl.Memory    // under recvs, if the NIC does not lend buffers
-}
 
 func (ls *Links) newChannel(l *Link) (*channel, error) {
 	c := &channel{links: ls, link: l}

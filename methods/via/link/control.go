@@ -91,3 +91,19 @@ func (l *Link) sendCredits() {
 		l.credits.PutBack(n)
 	}
 }
+
+// Withholds reports whether credits of the peer are withheld.
+func (l *Link) Withholds() bool { return l.credits.Withholds() }
+
+// Release gives the peer the credits that were withheld.
+func (l *Link) Release() {
+	l.credits.Release()
+	l.returnCredits()
+}
+
+// returnCredits sends the owed credits to the peer in a CREDIT packet, if many are.
+func (l *Link) returnCredits() {
+	if l.open && l.credits.MustReturn() && l.credits.MayCredit() {
+		l.sendCredits()
+	}
+}

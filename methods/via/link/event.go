@@ -11,23 +11,6 @@ import (
 	"github.com/viaduct-hpc/viaduct/peer"
 )
 
-// A Request is the connect request of another endpoint. It is answered once.
-type Request struct {
-	// Host is the NIC's name for the requester.
-	Host string
-	// Ask is what the requester says of itself.
-	Ask wire.LinkReq
-	// User runs the requester; nil if the provider does not know. OtherUser reports that it is neither
-	// this process's user nor root.
-	User      *nic.User
-	OtherUser bool
-
-	req *vipl.ConnRequest
-}
-
-// Refuse rejects the request. An error of the NIC would mean that the requester is gone.
-func (q *Request) Refuse(reason peer.Reason) { _ = q.req.Reject([]byte{byte(reason)}) }
-
 // connEvents handles events of connections. The first n are in ls.events.
 func (ls *Links) connEvents(n int) {
 	for ; n > 0; n = ls.PollEvents(ls.events[:]) {
@@ -80,28 +63,6 @@ func (ls *Links) requested(req *vipl.ConnRequest) {
 	var err error
 	q.Ask, err = wire.ParseLinkReq(req.Private)
 	ls.consumer.Requested(q, err)
-}
-
-// errFlushed: a descriptor came back because the link ended. An event will say why.
-var errFlushed = errors.New("the connection ended")
-
-// Break notes that a link gave an error. Nothing more is sent over it. The next Poll
-// closes it, and not this call, because the caller may be using an operation that fails
-// with it.
-func (l *Link) Break(err error) {
-	if l.channel == nil {
-		return
-	}
-	if l.broken {
-		if errors.Is(l.cause, errFlushed) {
-			l.cause = err // it says why
-		}
-		return
-	}
-	l.broken, l.open = true, false
-	l.cause, l.causeWait = err, causeWaitPolls
-	l.channel.links.broken = append(l.channel.links.broken, l)
-	l.channel.links.consumer.PollSoon()
 }
 
 // endBroken closes the links that broke.

@@ -1,10 +1,7 @@
 package link
 
 import (
-	"errors"
-	"fmt"
 	"net/netip"
-	"time"
 
 	"github.com/viaduct-hpc/viaduct/internal/queue"
 	"github.com/viaduct-hpc/viaduct/matchbits"
@@ -15,12 +12,31 @@ import (
 	"github.com/viaduct-hpc/viaduct/peer"
 )
 
-// discriminator is the one of BMI endpoints, so that other consumers can share a
-// name with them.
-const discriminator = "bmi"
+// completionsPerPoll bounds the work of one Poll.
+const completionsPerPoll = 32
 
-// ErrResource: this side lacks something that another link needs.
-var ErrResource = errors.New("link: out of links")
+// Links are the NIC of an endpoint and all connections over it. They belong to one
+// goroutine at a time.
+type Links struct {
+	// What every packet touches comes first.
+	packets
+	cq       *vipl.CQ
+	consumer Consumer
+	done     [completionsPerPoll]vipl.Completion
+	events   [4]vipl.ConnEvent
+	small    [nic.InlineMax]byte // a small packet that Take took, until it is handled
+
+	broken               []*Link // about to be closed
+	stalled, stalledNext []*Link // waiting for room in the NIC, or just given credits
+
+	*vipl.NIC
+	depth       int // receives of each link
+	reliability nic.Reliability
+	ids         *peer.IDs[*channel]
+	vis         int // that exist, also those on their way out
+	underWay    int // packets that the NIC has not finished
+	oldTags     []vipl.ProtectionTag
+}
 
 // A Link is the connection with one peer. It is closed at first, and can be opened
 // again whenever it is. The zero value needs Init.
@@ -52,101 +68,75 @@ type Link struct {
 	theirFlags  wire.ConnFlags
 }
 
+// A channel is a VI and what belongs to it, until its last descriptor is back. A link
+// uses at most one; others are being closed.
+type channel struct {
+	links    *Links
+	link     *Link
+	closing  bool // the link does not use it any more
+	accepted bool // the peer connected to us
+	vi       *vipl.VI
+	direct   nic.DirectPort // of vi; nil: every message needs a descriptor
+	tag      vipl.ProtectionTag
+	ownTag   bool
+
+	id         peer.ID // by which the peer marks what it sends
+	generation uint32
+
+	recvs    []nic.Descriptor
+	credits  int             // receives posted at first: the peer's credits
+	unposted *nic.Descriptor // receives that the NIC had no room for, linked by Next
+	waiting  int             // how many; their credits are owed once they are posted
+	memory   *vipl.Memory    // under recvs, if the NIC does not lend buffers
+}
+
+// A Consumer handles what happens to the links of an endpoint. Poll calls it, except
+// for PollSoon, which any call may need. It may use and close any link.
+type Consumer interface {
+	// Arrived handles a packet. shared: the peer may still write to body. withhold
+	// reports that its credit must not be returned before Release. An error is a breach
+	// of the protocol: Breached follows.
+	Arrived(l *Link, h wire.Header, body []byte, shared bool) (withhold bool, err error)
+	// Finished is told that the NIC has finished with a packet that used bytes of the
+	// memory of op (Packet.Lend). err is nil, a *FileError, or why the link breaks.
+	Finished(op any, bytes int, err error)
+	// Resume is told that a link may take more: the NIC has room, or a credit came back.
+	Resume(l *Link)
+	// Requested is told of a connect request, to be answered by Accept or Refuse. err
+	// is not nil if the request cannot be read.
+	Requested(q *Request, err error)
+	// Up is told that the NICs have connected.
+	Up(l *Link)
+	// Failed is told that an attempt to connect has ended.
+	Failed(l *Link, err error)
+	// Broke is told that a link has broken. It must close the link.
+	Broke(l *Link, err error)
+	// Breached is told that the peer broke the protocol. It must close the link.
+	Breached(l *Link, err error)
+	// PollSoon asks for a Poll even if nothing arrives.
+	PollSoon()
+}
+
+// A Request is the connect request of another endpoint. It is answered once.
+type Request struct {
+	// Host is the NIC's name for the requester.
+	Host string
+	// Ask is what the requester says of itself.
+	Ask wire.LinkReq
+	// User runs the requester; nil if the provider does not know. OtherUser reports that it is neither
+	// this process's user nor root.
+	User      *nic.User
+	OtherUser bool
+
+	req *vipl.ConnRequest
+}
+
+// Refuse rejects the request. An error of the NIC would mean that the requester is gone.
+func (q *Request) Refuse(reason peer.Reason) { _ = q.req.Reject([]byte{byte(reason)}) }
+
 // Init prepares a link for its first use. The owner is what Owner returns, and what the
 // log calls the peer.
 func (l *Link) Init(owner any) { l.owner = owner }
-
-// Connect begins to open a link to the NIC of that name. Up or Failed follows if it
-// returns nil. After an error the link may be half open: the consumer closes it.
-func (ls *Links) Connect(l *Link, id peer.Link, host string, ask *wire.LinkReq, timeout time.Duration) error {
-	err := ls.begin(l, id)
-	if err == nil {
-		err = l.channel.vi.ConnectStart(
-			vipl.Address{Host: host, Discriminator: discriminator},
-			vipl.ConnectOptions{Private: ask.Append(nil), Timeout: timeout},
-		)
-	}
-	l.cause = err
-	return err
-}
-
-// Accept opens a link by accepting a request, which it answers in any case; nil is one
-// that was withdrawn. Otherwise it is like Connect.
-func (ls *Links) Accept(l *Link, id peer.Link, q *Request) error {
-	l.cause = ls.accept(l, id, q)
-	return l.cause
-}
-
-func (ls *Links) accept(l *Link, id peer.Link, q *Request) error {
-	if q == nil {
-		return nic.ErrNotConnected
-	}
-	err := ls.begin(l, id)
-	if err == nil {
-		l.channel.accepted = true
-		err = q.req.Accept(l.channel.vi)
-	}
-	if err != nil {
-		q.Refuse(peer.ReasonBusy) // unless Accept has answered it
-	}
-	return err
-}
-
-// begin gives the link a VI with receives, and starts anew with sequence numbers and
-// credits. Until Opened, the peer has as many credits as every side has at least.
-func (ls *Links) begin(l *Link, id peer.Link) error {
-	if l.channel != nil {
-		panic("link: opened twice")
-	}
-	l.id = id
-	c, err := ls.newChannel(l)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrResource, err)
-	}
-	l.channel = c
-	l.sendSeq, l.recvSeq = 0, 0
-	l.theirID, l.myID = 0, matchbits.PeerID(c.id)
-	l.packetBytes = wire.MTUMin - wire.HeaderLen
-	l.credits.Reset(wire.CreditsMin, c.credits)
-	return nil
-}
-
-// Learn notes what the peer said of itself in the handshake: the size of its packets,
-// in bytes, and what it can do.
-func (l *Link) Learn(mtu uint32, flags wire.ConnFlags) { l.theirMTU, l.theirFlags = mtu, flags }
-
-// Opened ends the handshake. The peer knows this connection as id, and has posted
-// receives for credits packets.
-func (l *Link) Opened(id peer.ID, credits int) {
-	l.theirID = matchbits.PeerID(id)
-	l.packetBytes = int32(min(l.channel.links.caps.MTUBytes, int(l.theirMTU)) - wire.HeaderLen)
-	l.credits.Extend(credits)
-	both := l.theirFlags & l.Flags()
-	l.reads, l.writes = both&wire.ConnRDMARead != 0, both&wire.ConnRDMAWrite != 0
-	l.connected = true
-	l.open = !l.broken
-	l.sendWaiting()
-}
-
-// Shut keeps the link from sending anything more but the packets that end it.
-func (l *Link) Shut() { l.open = false }
-
-// Close ends the connection. The NIC gives back its descriptors later. connected
-// reports whether the link had been Opened.
-func (l *Link) Close() (connected bool) {
-	c := l.channel
-	if c == nil {
-		return false
-	}
-	connected = l.connected
-	l.connected, l.open, l.broken, l.waits = false, false, false, false
-	l.channel = nil
-	for l.control.Head() != nil {
-		c.links.Give(l.control.Pop()) // it cannot be sent any more
-	}
-	c.close()
-	return connected
-}
 
 // Owner is the owner of Init.
 func (l *Link) Owner() any { return l.owner }

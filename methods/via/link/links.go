@@ -12,48 +12,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/peer"
 )
 
-const (
-	// completionsPerPoll bounds the work of one Poll.
-	completionsPerPoll = 32
-
-	// cqEntries is the initial size of the completion queue. It only holds what a
-	// Poll of another queue found.
-	cqEntries = 256
-
-	// causeWaitPolls is how many Polls to wait for the event that says why a link
-	// ended, once its descriptors have come back.
-	causeWaitPolls = 64
-)
+// cqEntries is the initial size of the completion queue. It only holds what a
+// Poll of another queue found.
+const cqEntries = 256
 
 // ErrUnsuitable: the NIC cannot carry the protocol.
 var ErrUnsuitable = errors.New("link: unsuitable NIC")
-
-// A Consumer handles what happens to the links of an endpoint. Poll calls it, except
-// for PollSoon, which any call may need. It may use and close any link.
-type Consumer interface {
-	// Arrived handles a packet. shared: the peer may still write to body. withhold
-	// reports that its credit must not be returned before Release. An error is a breach
-	// of the protocol: Breached follows.
-	Arrived(l *Link, h wire.Header, body []byte, shared bool) (withhold bool, err error)
-	// Finished is told that the NIC has finished with a packet that used bytes of the
-	// memory of op (Packet.Lend). err is nil, a *FileError, or why the link breaks.
-	Finished(op any, bytes int, err error)
-	// Resume is told that a link may take more: the NIC has room, or a credit came back.
-	Resume(l *Link)
-	// Requested is told of a connect request, to be answered by Accept or Refuse. err
-	// is not nil if the request cannot be read.
-	Requested(q *Request, err error)
-	// Up is told that the NICs have connected.
-	Up(l *Link)
-	// Failed is told that an attempt to connect has ended.
-	Failed(l *Link, err error)
-	// Broke is told that a link has broken. It must close the link.
-	Broke(l *Link, err error)
-	// Breached is told that the peer broke the protocol. It must close the link.
-	Breached(l *Link, err error)
-	// PollSoon asks for a Poll even if nothing arrives.
-	PollSoon()
-}
 
 // Config is what Open needs to know.
 type Config struct {
@@ -62,29 +26,6 @@ type Config struct {
 	Log    *slog.Logger
 	// Credits is how many receives each link posts, if the NIC's queues are that long.
 	Credits int
-}
-
-// Links are the NIC of an endpoint and all connections over it. They belong to one
-// goroutine at a time.
-type Links struct {
-	// What every packet touches comes first.
-	packets
-	cq       *vipl.CQ
-	consumer Consumer
-	done     [completionsPerPoll]vipl.Completion
-	events   [4]vipl.ConnEvent
-	small    [nic.InlineMax]byte // a small packet that Take took, until it is handled
-
-	broken               []*Link // about to be closed
-	stalled, stalledNext []*Link // waiting for room in the NIC, or just given credits
-
-	*vipl.NIC
-	depth       int // receives of each link
-	reliability nic.Reliability
-	ids         *peer.IDs[*channel]
-	vis         int // that exist, also those on their way out
-	underWay    int // packets that the NIC has not finished
-	oldTags     []vipl.ProtectionTag
 }
 
 // Open opens a NIC. It returns ErrUnsuitable if the NIC cannot carry the protocol.

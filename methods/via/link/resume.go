@@ -1,40 +1,5 @@
 package link
 
-import (
-	"errors"
-
-	"github.com/viaduct-hpc/viaduct/methods/via/nic"
-	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
-)
-
-// Await asks for a Resume when a credit comes back.
-func (l *Link) Await() { l.waits = true }
-
-// Full reports whether an error means that the NIC has no room now.
-func Full(err error) bool { return errors.Is(err, nic.ErrAgain) }
-
-// Retry handles an error of the NIC. If it had no room, Resume follows. If the link
-// ended, an event will follow, after all that the peer sent before. Any other error
-// means that the link is broken.
-func (l *Link) Retry(err error) {
-	switch {
-	case Full(err):
-		l.stall()
-	case errors.Is(err, nic.ErrNotConnected), errors.Is(err, vipl.ErrInvalidState):
-		l.open = false
-	default:
-		l.Break(err)
-	}
-}
-
-// stall lets the next Resume look at the link.
-func (l *Link) stall() {
-	if !l.stalled {
-		l.stalled = true
-		l.channel.links.stalled = append(l.channel.links.stalled, l)
-	}
-}
-
 // resume continues what was waiting for room in the NIC or for credits.
 func (l *Link) resume() (did bool) {
 	l.stalled = false

@@ -131,3 +131,6 @@ func (e *FileError) Error() string { return e.Err.Error() }
 
 // Unwrap is the error of the file.
 func (e *FileError) Unwrap() error { return e.Err }
+
+// Await asks for a Resume when a credit comes back.
+func (l *Link) Await() { l.waits = true }
