@@ -33,7 +33,9 @@ var layerTable = []layer{
 	// Only one room knows VIs. Providers, capabilities and errors pass through it as the seam defines them, so the method imports
 	// package nic. Only one file knows which NICs there are.
 	{"methods/via/register.go", []string{"bmi", "methods/via/nic/..."}},
-	{"methods/via", []string{"bmi", "matchbits", "peer", "methods/via/link", "methods/via/wire", "methods/via/bulk", "methods/via/flow", "methods/via/nic", "methods/inbox", "internal/queue", "internal/timers", "internal/pieces", "internal/buffers", "internal/seldom"}},
+	{"methods/via", []string{"bmi", "peer", "methods/via/ops", "methods/via/peers", "methods/via/link", "methods/via/wire", "methods/via/flow", "methods/via/nic", "internal/seldom"}},
+	{"methods/via/ops", []string{"bmi", "matchbits", "peer", "methods/via/peers", "methods/via/link", "methods/via/wire", "methods/via/bulk", "methods/via/nic", "methods/inbox", "internal/queue", "internal/pieces", "internal/buffers"}},
+	{"methods/via/peers", []string{"bmi", "matchbits", "peer", "methods/via/link", "methods/via/wire", "internal/timers"}},
 	{"methods/via/wire", []string{"matchbits"}},
 	{"methods/via/link", []string{"matchbits", "peer", "methods/via/vipl", "methods/via/wire", "methods/via/flow", "methods/via/nic", "internal/queue", "internal/pieces"}},
 	{"methods/via/bulk", nil},

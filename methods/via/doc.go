@@ -1,22 +1,17 @@
 // Package via is the VIA method: BMI messages over the VI Architecture.
 //
-// It has no protocol of its own, but joins the rooms that have one: methods/via/link
-// carries packets over any NIC provider below methods/via/nic; methods/via/wire defines
-// them; peer is the state of a connection, methods/via/bulk that of a large message;
-// methods/inbox holds receives and what waits for them. The files:
+// It is a front, and joins the rooms that have a protocol: ops has the operations,
+// peers the peers and their connections; methods/via/link carries packets over any NIC
+// provider below methods/via/nic; methods/via/wire defines them; peer is the state of a
+// connection, methods/via/bulk that of a large message; methods/inbox holds receives and
+// what waits for them. Here is what only a method as a whole has:
 //
-//	driver, method    opening, Poll, closing
-//	remote            a peer
-//	connect,          carrying out what the peer machine decides
-//	handshake, timers
-//	send              sends, and the queue of those that wait
-//	recv              receives
-//	arrive, eager     incoming packets, and the messages that they bring
-//	rendezvous,       large messages: their packets, their memory, and moving them by
-//	move, large       RDMA or in DATA packets
-//	self              messages of an endpoint to itself
-//	cancel            Cancel, DropAddr
+//	register         the methods of every program that imports the package
+//	driver, options  opening
+//	key, users       what providers are told of keys and users
+//	method           Info, memory
+//	close, sleep     Close; waiting
 //
-// docs/protocol.md describes the protocol, docs/ownership.md who owns which
-// memory when.
+// Each file uses only those below it, or beside it. docs/protocol.md describes the
+// protocol, docs/ownership.md who owns which memory when.
 package via

@@ -13,6 +13,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/methods/via"
+	"github.com/viaduct-hpc/viaduct/methods/via/ops"
 )
 
 func openSHM(t testing.TB, name string, opts via.Options) (*bmi.Endpoint, *bmi.Context) {
@@ -91,7 +92,7 @@ func TestErrors(t *testing.T) {
 		require.NoError(t, <-errs)
 	})
 	t.Run("over the limit", func(t *testing.T) {
-		_, err := ca.PostSendUnexpected(toB, 0, 1, make([]byte, via.EagerBytesMax+1), nil)
+		_, err := ca.PostSendUnexpected(toB, 0, 1, make([]byte, ops.EagerBytesMax+1), nil)
 		require.ErrorIs(t, err, bmi.ErrTooLarge)
 		require.ErrorContains(t, err, "16384")
 	})
@@ -106,7 +107,7 @@ func TestErrors(t *testing.T) {
 		for says, opts := range map[string]via.Options{
 			"-1 credits, want ":              {Credits: -1},
 			"eager messages of -1 bytes":     {EagerBytes: -1},
-			"eager messages of 16385 bytes,": {EagerBytes: via.EagerBytesMax + 1},
+			"eager messages of 16385 bytes,": {EagerBytes: ops.EagerBytesMax + 1},
 		} {
 			_, err := bmi.Open(context.Background(), bmi.Config{Methods: []string{"via+shm"}, Options: map[string]any{"via+shm": opts}})
 			require.ErrorIs(t, err, bmi.ErrInvalid)

@@ -7,22 +7,6 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// keyed is the driver over a provider whose NICs take a key.
-type keyed struct{ driver }
-
-var _ bmi.Keyer = keyed{}
-
-// WithKey implements bmi.Keyer.
-func (d keyed) WithKey(o any, key []byte) (any, error) {
-	opts, err := options(o)
-	if err != nil || opts.Key != nil {
-		return opts, err
-	}
-	opts.Key = append(nic.Key{}, key...) // nil would be none
-	_, err = withKey(d.provider, opts.Key)
-	return opts, err
-}
-
 // withKeys is the provider with the keys of Options.
 func withKeys(p nic.Provider, o *Options) (nic.Provider, error) {
 	p, err := withKey(p, o.Key)

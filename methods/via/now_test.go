@@ -9,6 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/methods/via"
+	"github.com/viaduct-hpc/viaduct/methods/via/ops"
 )
 
 // TestSendUnexpectedNow: a message that is sent within the call arrives whole and in order with
@@ -45,7 +46,7 @@ func TestSendUnexpectedNow(t *testing.T) {
 	require.NoError(t, ca.SendUnexpected(bounded(t), toB, 0, 5, []byte("posted")))
 	arrives(4, 0, "")
 	arrives(5, 0, "posted")
-	require.False(t, ca.SendUnexpectedNow(toB, 0, 6, make([]byte, via.EagerBytesMax), []byte("x")), "too long")
+	require.False(t, ca.SendUnexpectedNow(toB, 0, 6, make([]byte, ops.EagerBytesMax), []byte("x")), "too long")
 
 	require.NoError(t, a.DropAddr(toB))
 	require.False(t, ca.SendUnexpectedNow(toB, 0, 7, nil, nil), "a dropped address")

@@ -6,19 +6,13 @@ import "time"
 type sleeper struct{ *method }
 
 // Arm asks the NIC for wake-ups, unless there is work left.
-func (s sleeper) Arm() bool {
-	m := s.method
-	if len(m.moving)+len(m.settling) > 0 || m.links.Restless() {
-		return false
-	}
-	return m.links.Arm()
-}
+func (s sleeper) Arm() bool { return !s.Restless() && s.links.Arm() }
 
 // Disarm undoes Arm. The next Poll looks at the clock, because a deadline may have
 // ended the sleep.
 func (s sleeper) Disarm() {
 	s.links.Disarm()
-	s.polls = HousekeepingPolls - 1
+	s.LookAtClock()
 }
 
 func (s sleeper) Sleep(timeout time.Duration) { s.links.Sleep(timeout) }

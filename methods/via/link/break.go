@@ -54,6 +54,6 @@ func (l *Link) Retry(err error) {
 func (l *Link) stall() {
 	if !l.stalled {
 		l.stalled = true
-		l.channel.links.stalled = append(l.channel.links.stalled, l)
+		l.channel.links.stalled.Add(l)
 	}
 }

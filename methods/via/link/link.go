@@ -26,8 +26,8 @@ type Links struct {
 	events   [4]vipl.ConnEvent
 	small    [nic.InlineMax]byte // a small packet that Take took, until it is handled
 
-	broken               []*Link // about to be closed
-	stalled, stalledNext []*Link // waiting for room in the NIC, or just given credits
+	broken  []*Link             // about to be closed
+	stalled queue.Rounds[*Link] // waiting for room in the NIC, or just given credits
 
 	*vipl.NIC
 	depth       int // receives of each link

@@ -20,20 +20,14 @@ func (l *Link) resume() (did bool) {
 }
 
 // Unfinished reports whether Resume has something to do.
-func (ls *Links) Unfinished() bool { return len(ls.stalled)+len(ls.oldTags) > 0 }
+func (ls *Links) Unfinished() bool { return ls.stalled.Len()+len(ls.oldTags) > 0 }
 
 // Restless reports whether a Poll is due although nothing may arrive.
-func (ls *Links) Restless() bool { return len(ls.broken)+len(ls.stalled) > 0 }
+func (ls *Links) Restless() bool { return len(ls.broken)+ls.stalled.Len() > 0 }
 
 // Resume continues what earlier calls had to leave.
 func (ls *Links) Resume() (did bool) {
-	again := ls.stalled
-	ls.stalled = ls.stalledNext[:0]
-	for _, l := range again {
-		did = l.resume() || did
-	}
-	clear(again)
-	ls.stalledNext = again[:0]
+	ls.stalled.Each(func(l *Link) { did = l.resume() || did })
 	if len(ls.oldTags) > 0 {
 		ls.dropTags()
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	simnic "github.com/viaduct-hpc/viaduct/methods/via/nic/sim"
+	"github.com/viaduct-hpc/viaduct/methods/via/ops"
 	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
 	"github.com/viaduct-hpc/viaduct/methods/via/wire"
 )
@@ -218,7 +219,7 @@ func TestHostilePackets(t *testing.T) {
 		"DATA for nothing": func(h *hostileWorld) { h.send(matchbits.TypeData, 0, 0, append(wire.Data{}.Append(nil), 1)) },
 		"RTS cut short":    func(h *hostileWorld) { h.send(matchbits.TypeRTS, 0, 0, []byte{1}) },
 		"RTS over the limit": func(h *hostileWorld) {
-			h.send(matchbits.TypeRTS, 0, 0, (&wire.RTS{Op: 1, Size: via.ExpectedBytesMax + 1}).Append(nil))
+			h.send(matchbits.TypeRTS, 0, 0, (&wire.RTS{Op: 1, Size: ops.ExpectedBytesMax + 1}).Append(nil))
 		},
 	}
 	for name, attack := range packets {
@@ -255,7 +256,7 @@ func TestHostilePackets(t *testing.T) {
 // lets it do, is dropped before it costs more memory than the credits allow, also
 // when it gives none back.
 func TestHostileWithoutCredits(t *testing.T) {
-	for name, tooMany := range map[string]int{"taken": 64 * 64, "not taken": via.EarlyMessagesMaxPerPeer + 2*via.CreditsPerPeer} {
+	for name, tooMany := range map[string]int{"taken": 64 * 64, "not taken": ops.EarlyMessagesMaxPerPeer + 2*via.CreditsPerPeer} {
 		t.Run(name, func(t *testing.T) {
 			h := newHostileWorld(t, 1)
 			h.connect()

@@ -14,6 +14,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	simnic "github.com/viaduct-hpc/viaduct/methods/via/nic/sim"
+	"github.com/viaduct-hpc/viaduct/methods/via/ops"
 )
 
 // scene is a few endpoints over simulated NICs, in virtual time.
@@ -61,7 +62,7 @@ func (s *scene) open(name string, caps nic.Caps, opts via.Options) *player {
 // play lets virtual time pass until done, or d is over; it reports which.
 func (s *scene) play(d time.Duration, done func() bool) bool {
 	for end := s.world.Now() + d; s.world.Now() < end; {
-		for range via.HousekeepingPolls {
+		for range ops.HousekeepingPolls {
 			for _, p := range s.cast {
 				p.test()
 			}

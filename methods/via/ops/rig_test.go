@@ -1,4 +1,4 @@
-package via
+package ops
 
 import (
 	"log/slog"
@@ -11,39 +11,47 @@ import (
 	"github.com/viaduct-hpc/viaduct/matchbits"
 	"github.com/viaduct-hpc/viaduct/methods/via/link"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+	"github.com/viaduct-hpc/viaduct/methods/via/peers"
 	"github.com/viaduct-hpc/viaduct/methods/via/wire"
+	"github.com/viaduct-hpc/viaduct/peer"
 )
 
-// A rig is the method over a NIC that connects to nobody, for tests of single steps. It
+// credits is the number of receives that are posted for the peer.
+const credits = 64
+
+// A rig is operations over a NIC that connects to nobody, for tests of single steps. It
 // is the Host, and knows one peer.
 type rig struct {
-	*method
-	peer *remote
+	*Ops
+	peer *Peer
 	nic  *idleNIC
 }
 
 func newRig(t testing.TB) *rig {
 	g := &rig{nic: &idleNIC{}}
-	links, err := link.Open(g.nic, link.Config{Credits: CreditsPerPeer})
+	links, err := link.Open(g.nic, link.Config{Credits: credits})
 	require.NoError(t, err)
-	opts, err := options(Options{Seed: 1})
+	g.Ops = New(links, Config{
+		Config: peers.Config{
+			Scheme: "via+idle", Clock: func() time.Duration { return 0 }, Log: slog.New(slog.DiscardHandler),
+			Machine: peer.DefaultConfig(),
+		},
+		Host: g, EagerBytes: EagerBytesMax, SplitBytes: SplitBytesMin, Secret: 1,
+	})
+	p, err := g.NewPeer("peer", false)
 	require.NoError(t, err)
-	g.method = newMethod("via+idle", "", links, bmi.MethodConfig{
-		Host: g, Clock: func() time.Duration { return 0 }, Log: slog.New(slog.DiscardHandler),
-	}, opts)
-	g.peer, err = g.newRemote("peer", false)
-	require.NoError(t, err)
+	g.peer = of(p)
 	return g
 }
 
 // connect gives the peer a link in use.
 func (g *rig) connect(t testing.TB) {
 	r := g.peer
-	require.NoError(t, g.links.Connect(&r.link, 1, "peer", &wire.LinkReq{}, 0))
+	require.NoError(t, g.links.Connect(&r.Link, 1, "peer", &wire.LinkReq{}, 0))
 	g.nic.event(nic.EventConnected, nil)
 	g.Poll()
-	r.link.Learn(wire.MTUMin, 0)
-	r.link.Opened(1, CreditsPerPeer)
+	r.Link.Learn(wire.MTUMin, 0)
+	r.Link.Opened(1, credits)
 }
 
 // arrive lets the peer's next packet arrive, with the credits of what was sent to it, and
@@ -53,7 +61,7 @@ func (g *rig) arrive(t testing.TB, kind matchbits.Type, body []byte) (credits in
 	n.seq++
 	owed := min(n.sent, matchbits.CreditsMax)
 	n.sent -= owed
-	packet := wire.Header{Bits: matchbits.Make(kind, uint8(owed), matchbits.PeerID(g.peer.link.MyID()), 0), Seq: n.seq}.Append(nil)
+	packet := wire.Header{Bits: matchbits.Make(kind, uint8(owed), matchbits.PeerID(g.peer.Link.MyID()), 0), Seq: n.seq}.Append(nil)
 	packet = append(packet, body...)
 	require.NotEmpty(t, n.posted, "receives")
 	d := n.posted[0]

@@ -1,6 +1,7 @@
-package via
+package ops
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
@@ -9,33 +10,37 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// PostSendFile takes over a send of bytes of a file (bmi.FileSender). A small message is read into
-// its packet. A large one is written by RDMA from the file. The receiver cannot read it by RDMA,
-// because it is not in memory here.
-func (m *method) PostSendFile(op *bmi.Op) { m.PostSend(op) }
-
 func fromFile(op *bmi.Op) bool { return op.File.File != nil }
 
 // load adds the bytes [off, off+n) of a send to a packet: see link.Links.Gather. An error is the file's.
-func (m *method) load(p *link.Packet, op *bmi.Op, off, n int) (lent bool, err error) {
+func (o *Ops) load(p *link.Packet, op *bmi.Op, off, n int) (lent bool, err error) {
 	if !fromFile(op) {
-		return m.links.Gather(p, op.Bufs, off, n), nil
+		return o.links.Gather(p, op.Bufs, off, n), nil
 	}
 	return false, p.Fill(n, func(b []byte) error { return op.File.Fill(b, off) })
 }
 
-// fileFailed ends the connection because a file cannot be read. The receiver may have the
-// beginning of the message, and must not take anything else for the rest.
-func (m *method) fileFailed(s *opState, err error) {
-	r := s.r
-	if s.phase != phaseEnding {
-		s.err = unreadable(r, err)
+// packetFailed ends the connection because a packet of an operation failed.
+func packetFailed(s *opState, err error) {
+	var file *link.FileError
+	if errors.As(err, &file) {
+		fileFailed(s, file.Err)
+	} else {
+		s.r.Link.Break(err)
 	}
-	r.link.Break(fmt.Errorf("a file to send from: %w", err))
 }
 
-func unreadable(r *remote, err error) error {
-	return fmt.Errorf("%w: %s: the connection ended, since the file to send from cannot be read: %w", bmi.ErrPeerFailed, r.name, err)
+// fileFailed ends the connection because a file cannot be read. The receiver may have the
+// beginning of the message, and must not take anything else for the rest.
+func fileFailed(s *opState, err error) {
+	if s.phase != phaseEnding {
+		s.err = unreadable(s.r, err)
+	}
+	s.r.Link.Break(fmt.Errorf("a file to send from: %w", err))
+}
+
+func unreadable(r *Peer, err error) error {
+	return fmt.Errorf("%w: %v: the connection ended, since the file to send from cannot be read: %w", bmi.ErrPeerFailed, r, err)
 }
 
 // fileRange is n bytes of an operation's file, starting at byte off of the message.

@@ -1,4 +1,4 @@
-package via
+package ops
 
 import (
 	"testing"
@@ -27,12 +27,12 @@ func TestEarlyAnnouncementsAreBounded(t *testing.T) {
 	kept := rts.Len()
 
 	count := 0
-	for credits := CreditsPerPeer; credits > 0 && count < 2*EarlyMessagesMaxPerPeer; count++ {
-		credits += g.arrive(t, matchbits.TypeRTS, rts.Append(nil)) - 1
-		require.Zero(t, g.errors.Protocol)
+	for left := credits; left > 0 && count < 2*EarlyMessagesMaxPerPeer; count++ {
+		left += g.arrive(t, matchbits.TypeRTS, rts.Append(nil)) - 1
+		require.Zero(t, g.Errors.Protocol)
 	}
-	require.True(t, r.link.Withholds(), "the peer has run dry")
-	limit := EarlyBytesMaxPerPeer + CreditsPerPeer*kept
+	require.True(t, r.Link.Withholds(), "the peer has run dry")
+	limit := EarlyBytesMaxPerPeer + credits*kept
 	assert.Greater(t, count*kept, EarlyBytesMaxPerPeer)
 	assert.LessOrEqual(t, count*kept, limit+kept, "bytes kept of %d announcements", count)
 
@@ -44,7 +44,7 @@ func TestEarlyAnnouncementsAreBounded(t *testing.T) {
 	require.Len(t, ended, count/2)
 	assert.ErrorIs(t, ended[0], bmi.ErrTruncated)
 	assert.Less(t, r.inbox.EarlyBytes(), EarlyBytesMaxPerPeer)
-	assert.False(t, r.link.Withholds())
+	assert.False(t, r.Link.Withholds())
 	g.inbox.DropAnnounced(&r.inbox)
 	assert.Zero(t, r.inbox.EarlyBytes())
 	assert.Zero(t, r.inbox.Early())

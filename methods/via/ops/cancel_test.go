@@ -1,4 +1,4 @@
-package via
+package ops
 
 import (
 	"testing"

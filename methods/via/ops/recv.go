@@ -1,0 +1,83 @@
+package ops
+
+import (
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/methods/inbox"
+	"github.com/viaduct-hpc/viaduct/methods/via/peers"
+	"github.com/viaduct-hpc/viaduct/methods/via/wire"
+)
+
+// PostRecv takes over a receive. While the connection is being taken down it is kept.
+func (o *Ops) PostRecv(op *bmi.Op) {
+	r := op.Peer.(*Peer)
+	if r.MayRecv() {
+		o.recv(r, op)
+	} else if err := o.Refusal(&r.Peer, "receive"); err != nil {
+		op.Complete(0, err)
+	} else {
+		o.begin(r, op, phasePostponed)
+	}
+}
+
+// Recovered posts the receives that were postponed in DISCONNECT (peers.User).
+func (o *Ops) Recovered(p *peers.Peer) {
+	r := of(p)
+	var next *opState
+	for s := r.all.First(); s != nil; s = next {
+		next = s.all.Next()
+		if s.phase == phasePostponed {
+			op := s.op
+			o.give(s)
+			o.recv(r, op)
+		}
+	}
+}
+
+// recv gives a receive to the inbox.
+func (o *Ops) recv(r *Peer, op *bmi.Op) {
+	early := r.inbox.Early()
+	if early == 0 {
+		o.inbox.Wait(&r.inbox, op)
+		return
+	}
+	switch owner := o.inbox.Post(&r.inbox, op).(type) {
+	case *wire.RTS:
+		o.startLarge(r, op, owner)
+	case *opState:
+		o.deliverLocal(r, op, owner)
+	}
+	if r.inbox.Early() < early {
+		o.roomFor(r)
+	}
+}
+
+// overLimit reports whether so many messages of the peer wait that its credits are
+// withheld.
+func (r *Peer) overLimit() bool {
+	if r.inbox.Early() == 0 {
+		return r.inbox.Holds()
+	}
+	bytes, messages := EarlyBytesMaxPerPeer, EarlyMessagesMaxPerPeer
+	if r.OtherUser() {
+		bytes, messages = EarlyBytesMaxOtherUser, EarlyMessagesMaxOtherUser
+	}
+	return r.inbox.EarlyBytes() > bytes || r.inbox.Early() > messages || r.inbox.Holds()
+}
+
+// roomFor is called when fewer messages of a peer wait than before. The peer gets the credits
+// that were withheld from it, or is forgotten.
+func (o *Ops) roomFor(r *Peer) {
+	if r.Link.Withholds() && !r.overLimit() {
+		r.Link.Release()
+	}
+	if !r.Link.InUse() {
+		o.MaybeForget(&r.Peer)
+	}
+}
+
+// heldTaken is called after the endpoint took a held message of a peer.
+func (o *Ops) heldTaken(p *inbox.Peer) {
+	if known := o.ByID(p.ID()); known != nil { // no handler dropped it
+		o.roomFor(of(known))
+	}
+}

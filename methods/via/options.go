@@ -1,0 +1,105 @@
+package via
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+	"github.com/viaduct-hpc/viaduct/methods/via/ops"
+	"github.com/viaduct-hpc/viaduct/methods/via/wire"
+)
+
+// Options are the method's own options, for bmi.Config.Options. The zero value
+// means the defaults.
+type Options struct {
+	// EagerBytes is the largest message that is sent without asking; at most,
+	// and by default, ops.EagerBytesMax.
+	EagerBytes int
+	// SplitBytes is the size from which both sides move a half each of a
+	// large message; by default ops.SplitBytesMin if the NIC gains by it
+	// (nic.Caps.RDMACopies), else none is divided.
+	SplitBytes int
+	// Credits is the number of receives posted for each peer; at least
+	// wire.CreditsMin, by default CreditsPerPeer.
+	Credits int
+	// ConnectTimeout is how long sends wait for a connection; by default
+	// the constant of that name.
+	ConnectTimeout time.Duration
+	// RetryAbsent keeps trying, until ConnectTimeout, to connect to an address
+	// where no endpoint listens yet. For jobs whose processes start together.
+	RetryAbsent bool
+	// KeepAlive is how long a peer may be silent before it is asked for a
+	// sign of life. After four times as long it counts as failed. 0: it is
+	// never asked. A NIC that notices the death of a peer does not need it.
+	KeepAlive time.Duration
+	// Key is the key that all sides share, nic.KeyBytes random bytes, for a NIC that protects
+	// what it sends (via+udp). It takes precedence over the environment, which applies if Key
+	// is nil.
+	Key nic.Key
+	// OtherUsers lets every user of this machine connect, over a NIC that is otherwise for processes of one user
+	// (via+shm). A program that sets it must check each peer's user: bmi.Endpoint.LocalUser.
+	OtherUsers bool
+	// TrustUsers are the users whose endpoints this one connects to over such a NIC, besides its own user and
+	// root. If several of them have an endpoint of the same name, the first in the list is chosen.
+	TrustUsers []uint32
+	// Identity is this endpoint's own static key and those of other endpoints, for a NIC that authenticates by them
+	// (via+udp). It takes precedence over the environment, too. With Key, both kinds of keys are used. nil: none.
+	Identity *nic.Identity
+	// Idle is called by Close when there is nothing to do, with the time that
+	// is left. If it is nil, Close sleeps on the NIC. In a simulation it
+	// advances virtual time; the context of Close, which knows only real
+	// time, is then ignored.
+	Idle func(left time.Duration)
+	// Seed makes session and jitter repeatable in simulation; 0: random.
+	Seed uint64
+	// Version is the protocol version that this side announces; 0:
+	// wire.Version. Only tests set it.
+	Version uint16
+}
+
+func options(o any) (Options, error) {
+	var opts Options
+	switch o := o.(type) {
+	case nil:
+	case Options:
+		opts = o
+	case *Options:
+		if o != nil {
+			opts = *o
+		}
+	default:
+		return opts, fmt.Errorf("%w: options of type %T, want via.Options", bmi.ErrInvalid, o)
+	}
+	if opts.Credits == 0 {
+		opts.Credits = CreditsPerPeer
+	}
+	if opts.EagerBytes == 0 {
+		opts.EagerBytes = ops.EagerBytesMax
+	}
+	if opts.ConnectTimeout == 0 {
+		opts.ConnectTimeout = ConnectTimeout
+	}
+	if opts.Version == 0 {
+		opts.Version = wire.Version
+	}
+	switch {
+	case opts.Credits < wire.CreditsMin || opts.Credits > wire.CreditsMax:
+		return opts, fmt.Errorf("%w: %d credits, want %d to %d", bmi.ErrInvalid, opts.Credits, wire.CreditsMin, wire.CreditsMax)
+	case opts.EagerBytes < 0 || opts.EagerBytes > ops.EagerBytesMax:
+		return opts, fmt.Errorf("%w: eager messages of %d bytes, the limit is %d", bmi.ErrInvalid, opts.EagerBytes, ops.EagerBytesMax)
+	}
+	return opts, nil
+}
+
+// splitBytes is Options.SplitBytes, or what suits the NIC.
+func (o *Options) splitBytes(caps nic.Caps) int {
+	switch {
+	case o.SplitBytes > 0:
+		return o.SplitBytes
+	case caps.RDMACopies:
+		return ops.SplitBytesMin
+	default:
+		return ops.ExpectedBytesMax + 1
+	}
+}
