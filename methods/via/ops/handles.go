@@ -26,6 +26,9 @@ func (t *handles[T]) add(item T) uint64 {
 	return uint64(e.generation)<<32 | uint64(i)
 }
 
+// live is the number of items.
+func (t *handles[T]) live() int { return len(t.entries) - len(t.free) }
+
 // find returns the item with a number.
 func (t *handles[T]) find(number uint64) (item T, ok bool) {
 	i := uint32(number)

@@ -59,8 +59,10 @@ func (o *Ops) startLarge(r *Peer, op *bmi.Op, rts *wire.RTS) {
 	l.theirs = rts.Op
 	mine := 0
 	if len(rts.Pieces) > 0 && r.Link.Reads() {
-		mine = o.divide(s, size)
-		l.remote = append(l.remote[:0], rts.Pieces...)
+		if l.choice = o.choose(s, size); l.choice.way == bulk.ByRDMA {
+			mine = o.divide(s, size)
+			l.remote = append(l.remote[:0], rts.Pieces...)
+		}
 	}
 	o.carryOut(s, l.transfer.Accept(size, mine))
 }
@@ -90,6 +92,7 @@ func (o *Ops) carryOut(s *opState, act bulk.Actions) {
 	}
 	if act&bulk.End != 0 {
 		s.r.moved(s.op.Kind, s.large.transfer.Size())
+		o.learn(s)
 		s.phase = phaseEnding
 		o.settle(s)
 	}
@@ -127,7 +130,7 @@ func (o *Ops) sendCTS(s *opState) {
 		From: uint64(from), Size: uint64(size),
 		Pieces: o.cts.Pieces[:0],
 	}
-	if from == 0 && s.r.Link.Writes() {
+	if from == 0 && l.choice.way == bulk.ByRDMA && s.r.Link.Writes() {
 		s.open(link.Writable, (&wire.CTS{}).Len())
 	}
 	o.cts.Pieces = trim(l.memory.Pieces(o.cts.Pieces, from), size-from)

@@ -31,6 +31,7 @@ type Ops struct {
 	settling queue.Rounds[*opState] // with memory to withdraw
 
 	larges     handles[*opState]
+	ways       map[*Peer]*bulk.Chooser // of peers that large messages came from
 	freeOps    *opState
 	freeLarges []*large
 	freeParts  []*parts
@@ -105,6 +106,7 @@ type large struct {
 	id       uint64 // of this operation, in packets from the peer
 	theirs   uint64 // of the peer's operation, in packets to it
 
+	choice choice       // of a receive
 	remote []wire.Piece // the peer's memory for this side's part
 	memory link.Memory  // this side's, registered while the message moves
 

@@ -44,6 +44,7 @@ func (o *Ops) Forgotten(p *peers.Peer) {
 	r := of(p)
 	o.inbox.DropEarly(&r.inbox)
 	o.inbox.DropHeld(&r.inbox)
+	delete(o.ways, r)
 }
 
 // Stats counts (bmi.Statser).

@@ -3,6 +3,7 @@ package ops
 import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/methods/inbox"
+	"github.com/viaduct-hpc/viaduct/methods/via/bulk"
 	"github.com/viaduct-hpc/viaduct/methods/via/link"
 	"github.com/viaduct-hpc/viaduct/methods/via/peers"
 	"github.com/viaduct-hpc/viaduct/methods/via/wire"
@@ -25,6 +26,7 @@ func New(links *link.Links, cfg Config) *Ops {
 		eagerBytes:  min(cfg.EagerBytes, EagerPacketsMax*(caps.MTUBytes-wire.HeaderLen)),
 		splitBytes:  cfg.SplitBytes,
 		directBytes: links.DirectBytes(),
+		ways:        make(map[*Peer]*bulk.Chooser),
 	}
 	cfg.Wake, cfg.Errors = cfg.Host.Wake, &bmi.ErrorCounts{}
 	cfg.Machine.Local.EagerBytes = uint32(o.eagerBytes)

@@ -23,6 +23,7 @@ type scene struct {
 	world *sim.World
 	nics  *simnic.World
 	cast  []*player
+	wrap  func(nic.Provider) nic.Provider // of the NICs of players; nil: as they are
 }
 
 // player is one endpoint of a scene, with a context and what completed in it.
@@ -42,9 +43,13 @@ func newScene(t *testing.T, opts simnic.Options) *scene {
 func (s *scene) open(name string, caps nic.Caps, opts via.Options) *player {
 	opts.Seed = uint64(len(s.cast) + 1)
 	opts.Idle = s.nics.Idle
+	var provider nic.Provider = s.nics.Provider(caps)
+	if s.wrap != nil {
+		provider = s.wrap(provider)
+	}
 	cfg := bmi.Config{
 		Manual: true, Clock: s.nics.Clock, Methods: []string{"via+sim"},
-		Options: map[string]any{"via+sim": simOptions{s.nics.Provider(caps), opts}},
+		Options: map[string]any{"via+sim": simOptions{provider, opts}},
 	}
 	if name != "" {
 		cfg.Listen = []string{"via+sim://" + name}

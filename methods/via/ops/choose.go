@@ -1,0 +1,39 @@
+package ops
+
+import (
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/methods/via/bulk"
+)
+
+// A choice is how a large message to be received moves, where the NIC leaves it open.
+type choice struct {
+	way   bulk.Way
+	timed bool // the Chooser wants to know how long it took
+	began time.Duration
+}
+
+// choose decides how a message moves whose memory this side may read, before Accept. There is a choice where the NIC does RDMA by
+// copying: packets are copied, too. What is learned counts only for messages that move alone, because others cost time as well.
+func (o *Ops) choose(s *opState, size int) choice {
+	if !o.caps.RDMACopies || size < bulk.ChoiceMin || size > bulk.ChoiceMax {
+		return choice{}
+	}
+	ways := o.ways[s.r]
+	if ways == nil {
+		ways = new(bulk.Chooser)
+		o.ways[s.r] = ways
+	}
+	if o.larges.live() > 1 {
+		return choice{way: ways.Best(size)}
+	}
+	return choice{way: ways.Choose(size), timed: true, began: o.Clock()}
+}
+
+// learn notes that a message has moved.
+func (o *Ops) learn(s *opState) {
+	l := s.large
+	if ways := o.ways[s.r]; l.choice.timed && o.larges.live() == 1 && ways != nil {
+		ways.Moved(l.transfer.Size(), l.choice.way, o.Clock()-l.choice.began)
+	}
+}
