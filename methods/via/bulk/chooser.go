@@ -16,9 +16,9 @@ const (
 // Limits of a Chooser.
 const (
 	// ChoiceMin is the size of the smallest message for which there is a choice, in bytes, and ChoiceMax that of the largest:
-	// beyond it, copying decides, and RDMA copies once.
+	// larger ones are in no cache, and RDMA copies them once.
 	ChoiceMin = 16 << 10
-	ChoiceMax = 1<<20 - 1
+	ChoiceMax = 8<<20 - 1
 
 	// trialMessages are moved in the other way before the two are compared; the first of them finds nothing in the caches.
 	trialMessages = 3
@@ -33,7 +33,7 @@ const (
 )
 
 // A Chooser learns which Way is faster between two processes. That depends on the machine: where two processors share a cache,
-// messages of up to some hundred KiB are faster through packets in shared memory, although these are copied twice; where they do
+// messages of up to some MiB are faster through packets in shared memory, although these are copied twice; where they do
 // not, by RDMA. It changes when a process moves to another processor. So the receiver measures: it tries the other way now and
 // then, and soon if the present one has become slower. Messages of similar size are compared. The zero value begins with RDMA.
 type Chooser struct {
@@ -43,7 +43,7 @@ type Chooser struct {
 // classes of sizes: from one power of two to the next.
 var minBits = bits.Len(ChoiceMin)
 
-const classes = 6
+const classes = 9
 
 // A choice is that among messages of one class.
 type choice struct {
@@ -61,10 +61,7 @@ func (c *Chooser) choice(size int) *choice {
 	return &c.classes[bits.Len(uint(min(max(size, ChoiceMin), ChoiceMax)))-minBits]
 }
 
-// Best is the way for a message of which no Moved will tell.
-func (c *Chooser) Best(size int) Way { return c.choice(size).best }
-
-// Choose is the way for a message that moves while no other does, and of which Moved will tell unless it fails.
+// Choose is the way for a message that moves while no other does. Moved tells of it, unless it fails or another one has begun.
 func (c *Chooser) Choose(size int) Way {
 	h := c.choice(size)
 	if h.trial > 0 {
