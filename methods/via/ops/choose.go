@@ -1,17 +1,6 @@
 package ops
 
-import (
-	"time"
-
-	"github.com/viaduct-hpc/viaduct/methods/via/bulk"
-)
-
-// A choice is how a large message to be received moves, where the NIC leaves it open.
-type choice struct {
-	way   bulk.Way
-	timed bool // the Chooser wants to know how long it took
-	began time.Duration
-}
+import "github.com/viaduct-hpc/viaduct/methods/via/bulk"
 
 // choose decides how a message moves whose memory this side may read, before Accept. There is a choice where the NIC does RDMA by
 // copying: packets are copied, too. A message that moves beside others goes by RDMA: it could not be measured, and what is faster for

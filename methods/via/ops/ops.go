@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"time"
+
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/buffers"
 	"github.com/viaduct-hpc/viaduct/internal/queue"
@@ -112,6 +114,13 @@ type large struct {
 
 	waiting  bool // in Ops.moving or Peer.movers
 	settling bool // in Ops.settling: its memory could not be withdrawn yet
+}
+
+// A choice is how a large message to be received moves, where the NIC leaves it open.
+type choice struct {
+	way   bulk.Way
+	timed bool // the Chooser wants to know how long it took
+	began time.Duration
 }
 
 // parts are an eager message of several packets that is arriving. Its packets follow
