@@ -135,13 +135,19 @@ func TestRowsOfKnownNumbers(t *testing.T) {
 	for _, r := range got {
 		byWhat[r.What] = r
 	}
-	require.Len(t, byWhat, 57)
+	require.Len(t, byWhat, 62)
 
 	latency := byWhat["8 B half round trip"]
 	assert.Equal(t, "1.500 µs", latency.Value, "the median of the rounds")
 	assert.Equal(t, "1.50 × (1.000 µs)", latency.Bare)
 	assert.Equal(t, "0.50 × of openmpi (3.000 µs)", latency.Best)
 	assert.Equal(t, isReach, latency.Verdict)
+	open := byWhat["8 B half round trip, against Open MPI"]
+	assert.Equal(t, "0.50 × of openmpi (3.000 µs)", open.Best)
+	assert.Equal(t, []string{"≤ 1.1 × Open MPI", "≤ 0.9 × Open MPI", isAim}, []string{open.Reach, open.Aim, open.Verdict})
+	assert.Equal(t, isAim, byWhat["1 KiB half round trip"].Verdict)
+	assert.Equal(t, "≤ 0.8 × the best", byWhat["64 KiB half round trip, plain memory"].Reach)
+	assert.Equal(t, "≤ the best", byWhat["1 MiB half round trip, plain memory"].Reach)
 	assert.Equal(t, isAim, byWhat["8 B message rate, window 64"].Verdict)
 	assert.Equal(t, isAim, byWhat["1 MiB half round trip, plain memory"].Verdict)
 	assert.Equal(t, isAim, byWhat["allocations per 8 B message, post to completion"].Verdict)
@@ -170,7 +176,7 @@ func TestTCPRowsOfKnownNumbers(t *testing.T) {
 	assert.Equal(t, "2.50 µs", got[0].Value)
 	assert.Equal(t, "1.25 × (2.00 µs)", got[0].Bare)
 	assert.Equal(t, "1.04 × of libfabric tcp (2.40 µs); 0.83 × of ucx tcp", got[0].Best, "only with those over TCP")
-	assert.Equal(t, isAim, got[0].Verdict)
+	assert.Equal(t, isAim, got[0].Verdict, "0.83 × of UCX")
 
 	assert.Equal(t, "419.43 GB/s", got[1].Value, "1 MiB in 2.5 µs")
 	assert.Equal(t, "0.80 × (524.29 GB/s)", got[1].Bare)

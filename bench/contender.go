@@ -74,6 +74,12 @@ var (
 	bandwidthSizes = []int{4 << 10, 64 << 10, 1 << 20, 4 << 20}
 )
 
+// sizes are those that a contender measures.
+type sizes struct{ latencies, bandwidths []int }
+
+// allSizes are measured in an ordinary round.
+var allSizes = sizes{latencies: latencySizes, bandwidths: bandwidthSizes}
+
 const (
 	rateSize   = 8
 	rateWindow = 64
@@ -87,7 +93,7 @@ func prepare(ctx context.Context, cfg config) []contender {
 	switch cfg.only {
 	case groupPVFS:
 		return pvfsContenders(ctx, cfg)
-	case groupStrangers:
+	case groupStrangers, groupStates:
 		return nil
 	case groupBuilds:
 		return buildContenders(cfg)

@@ -73,13 +73,16 @@ func countThings(ctx context.Context, cfg config) counts {
 		{"idle clients of a file server over shared memory", func() error { return pvfsIdle(ctx, cfg, ours, &c.PVFSServerShmBytes) }},
 	}
 	others := []countPart{{"strangers at a file server", func() error { return pvfsStrangers(ctx, cfg, &c.PVFSStrangers) }}}
+	var parts []countPart
 	switch cfg.only {
 	case "":
-		files = append(all, files...)
+		parts = append(append(all, files...), others...)
+	case groupPVFS:
+		parts = append(files, others...)
 	case groupStrangers:
-		files = nil
+		parts = others
 	}
-	for _, part := range append(files, others...) {
+	for _, part := range parts {
 		if err := part.measure(); err != nil {
 			c.Problems = append(c.Problems, fmt.Sprintf("%s: %v", part.what, err))
 			fmt.Fprintf(os.Stderr, "bench: %s: %v\n", part.what, err)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -49,6 +50,9 @@ func fabricContender(cfg config, name string) contender {
 	return contender{name: name, run: func(ctx context.Context) ([]perf.Result, error) {
 		var all []perf.Result
 		for _, size := range set.sizes {
+			if !slices.Contains(cfg.sizes.latencies, size) {
+				continue
+			}
 			n := set.iterations(cfg.point, size)
 			out, err := pairOfPrograms(ctx, cfg, set.env, "fi_pingpong", func(port int) (server, client []string) {
 				common := []string{"-p", set.provider, "-e", "rdm", "-m", "tagged", "-I", strconv.Itoa(n), "-S", strconv.Itoa(size)}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -23,6 +24,7 @@ type config struct {
 	mpi    string        // the folder with mpiexec, mpibench and samplesort
 	work   string        // the folder for built programs
 	out    string        // the folder for results
+	sizes  sizes         // to measure in a round
 	rounds int           // at least 5 for reliable numbers
 	point  time.Duration // time per measured point and round
 	cores  perf.Cores
@@ -35,6 +37,9 @@ type config struct {
 	pvfsLess    int
 	// only is the group of contenders to measure; "" means all.
 	only string
+	// The bounds of the rounds of small messages that follow the ordinary ones until both states are met.
+	stateRounds int
+	stateTime   time.Duration
 	// keyFile holds the shared key of connections over UDP.
 	keyFile string
 }
@@ -71,18 +76,20 @@ func exit(err error) {
 }
 
 func run() error {
-	cfg := config{pvfsBytes: pvfsBytes, pvfsIdle: pvfsIdleClients, pvfsLess: 1}
+	cfg := config{sizes: allSizes, pvfsBytes: pvfsBytes, pvfsIdle: pvfsIdleClients, pvfsLess: 1}
 	flag.StringVar(&cfg.bmi, "bmi", "bin/bmi", "the bmi command")
 	flag.StringVar(&cfg.plugin, "plugin", "bin/bmi-method-via", "the plugin with our methods over VIA")
 	flag.StringVar(&cfg.mpi, "mpi", "bin", "the folder with mpiexec, mpibench and samplesort")
 	flag.StringVar(&cfg.pvfs, "pvfs", "bin/pvfs", "the pvfs command")
 	flag.StringVar(&cfg.pvfsd, "pvfsd", "bin/pvfsd", "the pvfsd command")
-	flag.StringVar(&cfg.only, "only", "", "measure this part alone, and write its rows to standard output: pvfs, strangers or pvfs-builds")
+	flag.StringVar(&cfg.only, "only", "", "measure this part alone, and write its rows to standard output: "+groupNames())
 	flag.StringVar(&cfg.before, "before", "", "with -only pvfs-builds: the folder with pvfs and pvfsd of an earlier build")
 	flag.StringVar(&cfg.work, "work", "out/bench", "folder for programs that are built")
 	flag.StringVar(&cfg.out, "out", "docs/performance", "folder for results")
 	flag.IntVar(&cfg.rounds, "rounds", 5, "rounds; every contender runs once in each")
 	flag.DurationVar(&cfg.point, "time", 100*time.Millisecond, "time per point and round")
+	flag.IntVar(&cfg.stateRounds, "state-rounds", 100, "the most further rounds of small messages until both states of the processors are met")
+	flag.DurationVar(&cfg.stateTime, "state-time", 15*time.Minute, "the most time for them")
 	pin := flag.String("pin", "on", "the two cores: on, or two numbers such as 0,1")
 	flag.Parse()
 
@@ -96,8 +103,8 @@ func run() error {
 	if cfg.rounds < 1 || cfg.point <= 0 {
 		return errors.New("-rounds and -time must be more than 0")
 	}
-	if _, ok := rowsOfGroup[cfg.only]; !ok {
-		return fmt.Errorf("-only %s: the parts that can be measured alone are %s, %s and %s", cfg.only, groupPVFS, groupStrangers, groupBuilds)
+	if err = checkGroup(cfg.only); err != nil {
+		return err
 	}
 	if (cfg.only == groupBuilds) != (cfg.before != "") {
 		return fmt.Errorf("-only %s and -before go together", groupBuilds)
@@ -135,20 +142,26 @@ func compare(ctx context.Context, cfg config) error {
 	contenders := prepare(ctx, cfg)
 	defer removeSortInput(cfg)
 	defer removePVFSInput()
+	small := newSmallRounds(ctx, cfg)
 	for round := range cfg.rounds {
 		fmt.Fprintf(os.Stderr, "bench: round %d of %d\n", round+1, cfg.rounds)
-		// Each round starts with a different contender, so that none always runs after the same one, or at
-		// the same temperature of the machine.
-		for i := range contenders {
-			c := contenders[(i+round)%len(contenders)]
-			all.add(ctx, c)
-			if err := ctx.Err(); err != nil {
-				return err
-			}
+		if err := small.round(ctx); err != nil {
+			return err
 		}
+		met, err := within(ctx, small.look, func() error { return all.round(ctx, contenders, round) })
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(os.Stderr, "bench: the two processors: %s\n", met)
+		r.States.Rounds = append(r.States.Rounds, met)
 	}
+	if err := small.more(ctx, cfg.rounds, cfg.stateRounds, cfg.stateTime); err != nil {
+		return err
+	}
+	r.States.add(small)
 	r.Points = all.points()
-	r.Notes = all.notes()
+	r.Notes = small.failures
+	maps.Copy(r.Notes, all.notes())
 	if cfg.only == groupBuilds {
 		r.Rows = buildRows(all)
 		return r.show(os.Stdout, buildsRowsPrefix)

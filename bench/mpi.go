@@ -52,15 +52,15 @@ func mpiContender(ctx context.Context, cfg config, name string) contender {
 		return absent(name, fmt.Sprintf("does not compile: %v", err))
 	}
 	args := append(onCores(cfg, append([]string{p.launcher}, p.args...)...), program, name, millis(cfg), strconv.Itoa(rateWindow))
-	latencies, bandwidths := latencySizes, bandwidthSizes
+	measure := cfg.sizes
 	if p.few {
-		latencies, bandwidths = fewSizes, nil
+		measure = sizes{latencies: fewSizes}
 	}
-	for _, n := range latencies {
+	for _, n := range measure.latencies {
 		args = append(args, fmt.Sprintf("latency:%d", n))
 	}
 	args = append(args, fmt.Sprintf("rate:%d", rateSize))
-	for _, n := range bandwidths {
+	for _, n := range measure.bandwidths {
 		args = append(args, fmt.Sprintf("bandwidth:%d", n), fmt.Sprintf("bidirectional:%d", n))
 	}
 	if !p.few {

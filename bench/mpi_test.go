@@ -48,25 +48,28 @@ func TestMPIRowsOfKnownNumbers(t *testing.T) {
 		}
 	}
 	got := mpiRows(all)
-	require.Len(t, got, 7)
+	require.Len(t, got, 9)
 	var verdicts []string
 	for _, r := range got {
 		verdicts = append(verdicts, r.Verdict)
 	}
-	assert.Equal(t, []string{isReach, isReach, isMissed, isReach, isReach, isAim, isAim}, verdicts)
+	assert.Equal(t, []string{isMissed, isMissed, isMissed, isMissed, isMissed, isMissed, isMissed, isAim, isAim}, verdicts)
 
 	assert.Equal(t, row{
 		What: "mpi: 8 B half round trip", Value: "1.200 µs", Best: "1.50 × of mpich (0.800 µs); 1.20 × of openmpi",
-		Reach: "≤ 1.3 × Open MPI", Aim: "≤ Open MPI", Verdict: isReach,
+		Reach: "≤ 1.15 × Open MPI", Aim: "≤ 0.95 × Open MPI", Verdict: isMissed,
 	}, got[0])
-	assert.Equal(t, "0.83 million/s", got[1].Value)
-	assert.Equal(t, "0.67 × of mpich (1.25 million/s); 0.83 × of openmpi", got[1].Best)
-	assert.Equal(t, []string{"≥ 0.5 × Open MPI", "≥ Open MPI"}, []string{got[1].Reach, got[1].Aim})
-	assert.Equal(t, "1.20 µs", got[2].Value)
-	assert.Equal(t, "mpi: barrier", got[4].What)
-	assert.Equal(t, "100 ns (mpi 1.200 µs, bmi 1.100 µs)", got[5].Value, "the median of 100, 200 and 50 ns")
-	assert.Equal(t, "mpi: sample sort of 64 MiB, 4 processes on 2 cores", got[6].What)
-	assert.Equal(t, "1.15 × of openmpi sample sort (1.300 s)", got[6].Best)
+	assert.Equal(t, "mpi: 64 B half round trip", got[1].What)
+	assert.Equal(t, "1.50 × of mpich (0.800 µs)", got[1].Best)
+	assert.Equal(t, "mpi: 1 KiB half round trip", got[2].What)
+	assert.Equal(t, "0.83 million/s", got[3].Value)
+	assert.Equal(t, "0.67 × of mpich (1.25 million/s); 0.83 × of openmpi", got[3].Best)
+	assert.Equal(t, []string{"≥ 0.9 × Open MPI", "≥ 1.1 × Open MPI"}, []string{got[3].Reach, got[3].Aim})
+	assert.Equal(t, "mpi: barrier", got[5].What)
+	assert.Equal(t, "1.20 µs", got[6].Value)
+	assert.Equal(t, "100 ns (mpi 1.200 µs, bmi 1.100 µs)", got[7].Value, "the median of 100, 200 and 50 ns")
+	assert.Equal(t, "mpi: sample sort of 64 MiB, 4 processes on 2 cores", got[8].What)
+	assert.Equal(t, "1.15 × of openmpi sample sort (1.300 s)", got[8].Best)
 
 	for _, r := range mpiRows(newResults()) {
 		assert.Equal(t, isUnknown, r.Verdict, r.What)
@@ -100,7 +103,7 @@ func TestMPIsAreMeasured(t *testing.T) {
 		t.Skip("two ranks on two cores need two cores")
 	}
 	t.Chdir("..") // where the sources are
-	cfg := config{mpi: t.TempDir(), work: t.TempDir(), point: time.Millisecond, cores: cores}
+	cfg := config{sizes: allSizes, mpi: t.TempDir(), work: t.TempDir(), point: time.Millisecond, cores: cores}
 	require.NoError(t, programs.Build(cfg.mpi, "cmd/mpiexec", "cmd/mpibench", "examples/mpi/samplesort"))
 	for _, c := range sortContenders(t.Context(), cfg) {
 		t.Run(c.name, func(t *testing.T) {

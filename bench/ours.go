@@ -66,10 +66,14 @@ func socketContender(cfg config) contender {
 // oursContender measures one of our methods.
 func oursContender(cfg config, v variant) contender {
 	return contender{name: v.name, run: func(ctx context.Context) ([]perf.Result, error) {
-		return perfCommands(ctx, cfg, v,
-			[]string{"-test", "latency", "-size", sizeList(latencySizes)},
-			[]string{"-test", "rate", "-size", fmt.Sprint(rateSize)},
-			[]string{"-test", "bandwidth,bidirectional", "-size", sizeList(bandwidthSizes)})
+		runs := [][]string{
+			{"-test", "latency", "-size", sizeList(cfg.sizes.latencies)},
+			{"-test", "rate", "-size", fmt.Sprint(rateSize)},
+		}
+		if len(cfg.sizes.bandwidths) > 0 {
+			runs = append(runs, []string{"-test", "bandwidth,bidirectional", "-size", sizeList(cfg.sizes.bandwidths)})
+		}
+		return perfCommands(ctx, cfg, v, runs...)
 	}}
 }
 

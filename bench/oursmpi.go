@@ -22,14 +22,17 @@ const allreduceSize = 8
 // oursMPIContender measures package mpi over via+shm, as mpiContender does others.
 func oursMPIContender(cfg config) contender {
 	return contender{name: oursMPI, run: func(ctx context.Context) ([]perf.Result, error) {
-		var all []perf.Result
-		for _, args := range [][]string{
-			{"-sizes", sizeList(latencySizes), string(perf.Latency)},
+		runs := [][]string{
+			{"-sizes", sizeList(cfg.sizes.latencies), string(perf.Latency)},
 			{"-sizes", strconv.Itoa(rateSize), string(perf.Rate)},
-			{"-sizes", sizeList(bandwidthSizes), string(perf.Bandwidth), string(perf.Bidirectional)},
 			{string(barrier)},
 			{"-sizes", strconv.Itoa(allreduceSize), string(allreduce)},
-		} {
+		}
+		if len(cfg.sizes.bandwidths) > 0 {
+			runs = append(runs, []string{"-sizes", sizeList(cfg.sizes.bandwidths), string(perf.Bandwidth), string(perf.Bidirectional)})
+		}
+		var all []perf.Result
+		for _, args := range runs {
 			got, err := mpibench(ctx, cfg, args...)
 			if err != nil {
 				return nil, err

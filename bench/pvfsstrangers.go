@@ -29,9 +29,6 @@ const (
 	strangersRowIs = pvfsRowsPrefix + "mount, write 1 MiB and leave, beside strangers"
 )
 
-// rowsOfGroup are the prefixes of the rows of each group that can be measured alone.
-var rowsOfGroup = map[string]string{"": "", groupPVFS: pvfsRowsPrefix, groupStrangers: strangersRowIs, groupBuilds: buildsRowsPrefix}
-
 // A slowdown is the cost of strangers for another client: its times to mount, to write strangerBytes and to unmount, divided by
 // those without strangers.
 type slowdown struct {

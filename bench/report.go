@@ -18,6 +18,7 @@ type report struct {
 	Machine machine           `json:"machine"`
 	Rounds  int               `json:"rounds"`
 	Seconds int               `json:"seconds"`
+	States  stateReport       `json:"states"`
 	Rows    []row             `json:"rows"`
 	Counts  counts            `json:"counts"`
 	Notes   map[string]string `json:"notes,omitempty"` // why a contender is missing
@@ -49,7 +50,11 @@ func (r *report) show(w io.Writer, prefix string) error {
 	m := r.Machine
 	fmt.Fprintf(&b, "%s, cores %s; %s. %s, load average before: %s. Medians of %d rounds, %d s in all.\n\n",
 		m.CPU, m.Cores, m.Go, m.Date, m.Load, r.Rounds, r.Seconds)
-	writeRows(&b, r.Rows)
+	b.WriteString(r.States.line() + "\n")
+	if len(r.Rows) > 0 {
+		writeRows(&b, r.Rows)
+	}
+	b.WriteString(r.States.markdown())
 	b.WriteString("\n")
 	for _, p := range r.Points {
 		fmt.Fprintf(&b, "- %s, %s: %.3f %s (%s)\n", p.Method, p.Test, p.Median, p.Unit, numbers(p.Rounds))
@@ -76,7 +81,9 @@ func (r *report) markdown() string {
 	fmt.Fprintf(&b, "# Results\n\nWritten by `make bench`, not by hand; [README.md](README.md) explains the method.\n\n")
 	fmt.Fprintf(&b, "%s, %d CPUs, measured on cores %s; %s; %s; %s. %s, load average before: %s. Medians of %d rounds, %d s in all.\n\n",
 		m.CPU, m.CPUs, m.Cores, m.Kernel, m.Memory, m.Go, m.Date, m.Load, r.Rounds, r.Seconds)
+	b.WriteString(r.States.line() + "\n")
 	writeRows(&b, r.Rows)
+	b.WriteString(r.States.markdown())
 	b.WriteString("\n![half round trip](latency.svg)\n\n![bandwidth](bandwidth.svg)\n\n![against the bare limit](ratios.svg)\n\n![half round trip over TCP](latency-tcp.svg)\n\n![half round trip over UDP](latency-udp.svg)\n")
 	b.WriteString(r.pointTables())
 	b.WriteString(r.countList())

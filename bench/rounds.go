@@ -29,6 +29,18 @@ func newResults() *results {
 	return &results{values: make(map[pointID][]perf.Result), failures: make(map[string]string)}
 }
 
+// round runs every contender once. Each round starts with a different one, so that none
+// always runs after the same one, or at the same temperature of the machine.
+func (r *results) round(ctx context.Context, contenders []contender, number int) error {
+	for i := range contenders {
+		r.add(ctx, contenders[(i+number)%len(contenders)])
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // add runs a contender once. One that failed does not run again: the table then
 // shows the reason instead of a mixture of rounds.
 func (r *results) add(ctx context.Context, c contender) {
@@ -48,6 +60,14 @@ func (r *results) add(ctx context.Context, c contender) {
 		id := pointID{c.name, one.Test, one.Size}
 		r.values[id] = append(r.values[id], one)
 	}
+}
+
+// merge appends the rounds of another one.
+func (r *results) merge(other *results) {
+	for id, values := range other.values {
+		r.values[id] = append(r.values[id], values...)
+	}
+	maps.Copy(r.failures, other.failures)
 }
 
 // A point is a measured point over all rounds.

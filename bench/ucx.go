@@ -31,7 +31,7 @@ func ucxContender(cfg config, name string) contender {
 	}
 	return contender{name: name, run: func(ctx context.Context) ([]perf.Result, error) {
 		var all []perf.Result
-		for _, size := range latencySizes {
+		for _, size := range cfg.sizes.latencies {
 			r, err := point(ctx, perf.Latency, "tag_lat", size)
 			if err != nil {
 				return nil, err
@@ -50,7 +50,7 @@ func ucxContender(cfg config, name string) contender {
 			return nil, err
 		}
 		all = append(all, r)
-		for _, size := range bandwidthSizes {
+		for _, size := range cfg.sizes.bandwidths {
 			r, err := point(ctx, perf.Bandwidth, "tag_bw", size)
 			if err != nil {
 				return nil, err
