@@ -95,6 +95,8 @@ func prepare(ctx context.Context, cfg config) []contender {
 		return pvfsContenders(ctx, cfg)
 	case groupStrangers, groupStates:
 		return nil
+	case groupOversubscribed:
+		return oversubscribedContenders(ctx, cfg)
 	case groupBuilds:
 		return buildContenders(cfg)
 	}
@@ -107,6 +109,7 @@ func prepare(ctx context.Context, cfg config) []contender {
 		mpiContender(ctx, cfg, openMPIUDP), fabricContender(cfg, libfabricUDP),
 	}, cContenders(ctx, cfg)...)
 	all = append(all, sortContenders(ctx, cfg)...)
+	all = append(all, oversubscribedContenders(ctx, cfg)...)
 	all = append(all, inTurnContenders(cfg)...)
 	return append(all, pvfsContenders(ctx, cfg)...)
 }

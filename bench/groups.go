@@ -11,7 +11,7 @@ import (
 // name for -only. groupStates has tables of its own in place of rows.
 var rowsOfGroup = map[string]string{
 	groupPVFS: pvfsRowsPrefix, groupStrangers: strangersRowIs, groupBuilds: buildsRowsPrefix,
-	groupStates: noRows,
+	groupStates: noRows, groupOversubscribed: oversubscribedRowsPrefix,
 }
 
 // noRows is a prefix that no row has.

@@ -21,7 +21,7 @@ import (
 type config struct {
 	bmi    string        // the bmi command
 	plugin string        // the plugin with our VIA methods
-	mpi    string        // the folder with mpiexec, mpibench and samplesort
+	mpi    string        // the folder with mpiexec, mpibench, samplesort and heat
 	work   string        // the folder for built programs
 	out    string        // the folder for results
 	sizes  sizes         // to measure in a round
@@ -79,7 +79,7 @@ func run() error {
 	cfg := config{sizes: allSizes, pvfsBytes: pvfsBytes, pvfsIdle: pvfsIdleClients, pvfsLess: 1}
 	flag.StringVar(&cfg.bmi, "bmi", "bin/bmi", "the bmi command")
 	flag.StringVar(&cfg.plugin, "plugin", "bin/bmi-method-via", "the plugin with our methods over VIA")
-	flag.StringVar(&cfg.mpi, "mpi", "bin", "the folder with mpiexec, mpibench and samplesort")
+	flag.StringVar(&cfg.mpi, "mpi", "bin", "the folder with mpiexec, mpibench, samplesort and heat")
 	flag.StringVar(&cfg.pvfs, "pvfs", "bin/pvfs", "the pvfs command")
 	flag.StringVar(&cfg.pvfsd, "pvfsd", "bin/pvfsd", "the pvfsd command")
 	flag.StringVar(&cfg.only, "only", "", "measure this part alone, and write its rows to standard output: "+groupNames())

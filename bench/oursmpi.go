@@ -45,8 +45,13 @@ func oursMPIContender(cfg config) contender {
 
 // mpibench runs `mpibench` on two ranks, one on each of the cores.
 func mpibench(ctx context.Context, cfg config, args ...string) ([]perf.Result, error) {
-	line := ourMPIProgram(cfg, 2, "mpibench", append([]string{
-		"-json", "-time", cfg.point.String(), "-pin", cfg.cores.String(), "-window", strconv.Itoa(rateWindow),
+	return mpibenchOn(ctx, cfg, 2, cfg.cores.String(), args...)
+}
+
+// mpibenchOn runs `mpibench` on some ranks, bound to cores as its option -pin says.
+func mpibenchOn(ctx context.Context, cfg config, ranks int, pin string, args ...string) ([]perf.Result, error) {
+	line := ourMPIProgram(cfg, ranks, "mpibench", append([]string{
+		"-json", "-time", cfg.point.String(), "-pin", pin, "-window", strconv.Itoa(rateWindow),
 	}, args...)...)
 	out, err := command(ctx, nil, line[0], line[1:]...)
 	if err != nil {

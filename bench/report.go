@@ -97,7 +97,7 @@ type resultTable struct {
 	title   string
 	limit   perf.Test // shown as the bare contender; "" for none
 	decimal string
-	who     []string // those over TCP, over UDP or in turn; nil: all others
+	who     []string // those that are compared only with each other; nil: all others
 }
 
 // withBesideUDP are the contenders over UDP and those with which they are compared.
@@ -120,6 +120,10 @@ var tables = []resultTable{
 	{perf.Latency, "Both endpoints in one program, which moves them on in turn: half round trip, µs", "", "%.3f", overPlugins},
 	{barrier, "Barrier of two ranks, µs", "", "%.3f", nil},
 	{allreduce, "Allreduce of two ranks, µs", "", "%.3f", nil},
+	{alltoall, "More ranks than processors: 8 B all to all, µs", "", "%.1f", overSubscribed},
+	{barrier, "More ranks than processors: barrier, µs", "", "%.1f", overSubscribed},
+	{allreduce, "More ranks than processors: 8 B allreduce, µs", "", "%.1f", overSubscribed},
+	{heat, "More ranks than processors: heat, s", "", "%.3f", overSubscribed},
 	{sampleSort, fmt.Sprintf("Sample sort of a file, %d processes on 2 cores, s", sortRanks), "", "%.3f", nil},
 	{pvfsIn, "File system: a file in, s", "", "%.3f", overPVFS},
 	{pvfsOut, "File system: a file out to the null device, s", "", "%.3f", overPVFS},
@@ -138,7 +142,7 @@ var tables = []resultTable{
 func (t resultTable) holds(p point) bool {
 	among := slices.Contains(t.who, p.Method)
 	if t.who == nil {
-		among = !slices.ContainsFunc([][]string{overTCP, overUDP, overPlugins, overPVFS}, func(all []string) bool { return slices.Contains(all, p.Method) })
+		among = !slices.ContainsFunc([][]string{overTCP, overUDP, overPlugins, overPVFS, overSubscribed}, func(all []string) bool { return slices.Contains(all, p.Method) })
 	}
 	return among && (p.Test == t.test || t.limit != "" && p.Test == t.limit)
 }

@@ -76,6 +76,7 @@ func rows(all *results, c counts) []row {
 	out = append(out, udpRows(all, c)...)
 	out = append(out, pluginRows(all)...)
 	out = append(out, mpiRows(all)...)
+	out = append(out, oversubscribedRows(all)...)
 	return append(out, pvfsRows(all, c)...)
 }
 

@@ -14,20 +14,13 @@ import (
 
 // The sample sort: the number of processes and records.
 const (
-	sortRanks       = 4
+	sortRanks       = manyRanks
 	sortRecords     = 4 << 20
 	sortRecordBytes = 16
 )
 
 // sortName is the name of a contender that sorts with an MPI.
 func sortName(mpi string) string { return mpi + " sample sort" }
-
-// sortPeers are the other MPIs, with their options to start more processes than there
-// are cores.
-var sortPeers = map[string][]string{
-	openMPI: {"--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-np", strconv.Itoa(sortRanks)},
-	mpich:   {"-np", strconv.Itoa(sortRanks), "-bind-to", "none"},
-}
 
 // sortInput is the file to be sorted.
 func sortInput(cfg config) (string, error) { return filepath.Abs(filepath.Join(cfg.work, "records")) }
@@ -71,7 +64,7 @@ func sortPeer(ctx context.Context, cfg config, name, input, output string) conte
 	if err != nil {
 		return absent(sortName(name), fmt.Sprintf("does not compile: %v", err))
 	}
-	line := append([]string{p.launcher}, sortPeers[name]...)
+	line := append([]string{p.launcher}, manyArgs[name]...)
 	return sortContender(name, output, p.env, onCores(cfg, append(line, program, input, output)...))
 }
 

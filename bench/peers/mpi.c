@@ -3,7 +3,8 @@
  * rate in windows, bandwidth one way and both ways. Same steps, same windows,
  * same use of buffers: one to send from, and one to receive into for each
  * message under way. And those of `mpibench` of operations in which all ranks
- * wait for each other: barrier, and allreduce of doubles.
+ * wait for each other: barrier, allreduce of doubles, and alltoall, which may
+ * have any number of ranks.
  *
  *     mpi METHOD MILLISECONDS WINDOW TEST:SIZE ...
  *
@@ -15,9 +16,9 @@
 
 #include "measure.h"
 
-enum { TAG = 7, WINDOW_BYTES_MAX = 4 << 20, WINDOW_MAX = 4096 };
+enum { TAG = 7, WINDOW_BYTES_MAX = 4 << 20, WINDOW_MAX = 4096, TESTS_MAX = 64 };
 
-static int rank;
+static int rank, ranks;
 static char *out, *in;
 static MPI_Request sends[WINDOW_MAX], recvs[WINDOW_MAX];
 
@@ -93,8 +94,17 @@ static void allreduces(long n, int size)
         MPI_Allreduce(out, in, size / (int)sizeof(double), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
+static void alltoalls(long n, int size)
+{
+    for (long i = 0; i < n; i++)
+        MPI_Alltoall(out, size, MPI_BYTE, in, size, MPI_BYTE, MPI_COMM_WORLD);
+}
+
 /* collective reports whether a test is collective, and so has no messages and no window. */
-static int collective(const char *test) { return !strcmp(test, "barrier") || !strcmp(test, "allreduce"); }
+static int collective(const char *test)
+{
+    return !strcmp(test, "barrier") || !strcmp(test, "allreduce") || !strcmp(test, "alltoall");
+}
 
 static void steps_of(const char *test, long n, int size, int window)
 {
@@ -106,6 +116,8 @@ static void steps_of(const char *test, long n, int size, int window)
         barriers(n);
     else if (!strcmp(test, "allreduce"))
         allreduces(n, size);
+    else if (!strcmp(test, "alltoall"))
+        alltoalls(n, size);
     else
         pour(n, size, window);
 }
@@ -132,12 +144,14 @@ static void point(const char *method, const char *test, int size, int window_max
         if (window > window_max)
             window = window_max;
     }
-    out = aligned_alloc(4096, (align_up(size) + 8191) & ~4095UL);
-    in = aligned_alloc(4096, (window * align_up(size) + 8191) & ~4095UL);
+    size_t blocks = collective(test) ? ranks : 1;
+    size_t out_bytes = blocks * align_up(size), in_bytes = window * out_bytes;
+    out = aligned_alloc(4096, (out_bytes + 8191) & ~4095UL);
+    in = aligned_alloc(4096, (in_bytes + 8191) & ~4095UL);
     if (!out || !in)
         MPI_Abort(MPI_COMM_WORLD, 1);
-    memset(out, 0, align_up(size)); /* doubles that stay what they are */
-    memset(in, 2, window * align_up(size));
+    memset(out, 0, out_bytes); /* doubles that stay what they are */
+    memset(in, 2, in_bytes);
 
     double step = 0;
     long n = 1;
@@ -177,24 +191,29 @@ static void point(const char *method, const char *test, int size, int window_max
 
 int main(int argc, char **argv)
 {
-    int ranks;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     long window = argc > 3 ? atol(argv[3]) : 0;
-    if (argc < 5 || ranks != 2 || window < 1 || window > WINDOW_MAX) {
+    int usable = argc > 4 && window >= 1 && window <= WINDOW_MAX;
+    char *size[TESTS_MAX];
+    for (int i = 4; i < argc && usable; i++) {
+        char *colon = strchr(argv[i], ':');
+        usable = colon && i - 4 < TESTS_MAX;
+        if (usable) {
+            *colon = 0;
+            size[i - 4] = colon + 1;
+            usable = ranks == 2 || collective(argv[i]);
+        }
+    }
+    if (!usable) {
         if (rank == 0)
-            fprintf(stderr, "usage: two ranks of: mpi METHOD MILLISECONDS WINDOW TEST:SIZE ...\n");
+            fprintf(stderr, "usage: two ranks, or any number for collective tests, of: mpi METHOD MILLISECONDS WINDOW TEST:SIZE ...\n");
         MPI_Finalize();
         return 2;
     }
-    for (int i = 4; i < argc; i++) {
-        char *colon = strchr(argv[i], ':');
-        if (!colon)
-            MPI_Abort(MPI_COMM_WORLD, 2);
-        *colon = 0;
-        point(argv[1], argv[i], atoi(colon + 1), (int)window, atof(argv[2]) * 1e6);
-    }
+    for (int i = 4; i < argc; i++)
+        point(argv[1], argv[i], atoi(size[i - 4]), (int)window, atof(argv[2]) * 1e6);
     MPI_Finalize();
     return 0;
 }
