@@ -88,13 +88,18 @@ const (
 // runMax is how long one program may run before it is considered hung.
 const runMax = 5 * time.Minute
 
+// killedMax is how long the output of a program that was ended may still be read.
+const killedMax = 5 * time.Second
+
 // prepare builds the programs and lists all contenders.
 func prepare(ctx context.Context, cfg config) []contender {
 	switch cfg.only {
 	case groupPVFS:
 		return pvfsContenders(ctx, cfg)
-	case groupStrangers, groupStates:
+	case groupStrangers, groupStates, groupBusy:
 		return nil
+	case groupThreads:
+		return []contender{threadsContender(cfg)}
 	case groupOversubscribed:
 		return oversubscribedContenders(ctx, cfg)
 	case groupBuilds:
@@ -110,21 +115,28 @@ func prepare(ctx context.Context, cfg config) []contender {
 	}, cContenders(ctx, cfg)...)
 	all = append(all, sortContenders(ctx, cfg)...)
 	all = append(all, oversubscribedContenders(ctx, cfg)...)
+	all = append(all, threadsContender(cfg))
 	all = append(all, inTurnContenders(cfg)...)
 	return append(all, pvfsContenders(ctx, cfg)...)
 }
 
 // command runs a program to its end and returns its output.
 func command(ctx context.Context, env []string, name string, args ...string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, runMax)
+	return commandWithin(ctx, runMax, env, name, args...)
+}
+
+// commandWithin is command with another time limit.
+func commandWithin(ctx context.Context, limit time.Duration, env []string, name string, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(os.Environ(), env...)
 	var errors bytes.Buffer
 	cmd.Stderr = &errors
+	cmd.WaitDelay = killedMax // what it started may still have its output open
 	out, err := cmd.Output()
 	if ctx.Err() != nil {
-		err = fmt.Errorf("no end within %v", runMax)
+		err = fmt.Errorf("no end within %v", limit)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %s", name, err, lastLine(errors.String()))

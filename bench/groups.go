@@ -12,6 +12,7 @@ import (
 var rowsOfGroup = map[string]string{
 	groupPVFS: pvfsRowsPrefix, groupStrangers: strangersRowIs, groupBuilds: buildsRowsPrefix,
 	groupStates: noRows, groupOversubscribed: oversubscribedRowsPrefix,
+	groupBusy: busyRowsPrefix, groupThreads: threadsRowsPrefix,
 }
 
 // noRows is a prefix that no row has.

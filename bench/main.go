@@ -55,6 +55,10 @@ func main() {
 
 // roles are the parts that this program runs as its own child.
 var roles = map[string]func(args []string) error{
+	roleExchange:       exchangeLead,
+	roleExchangeFollow: exchangeFollow,
+	roleExchangeMPI:    exchangeMPI,
+
 	roleCrowd:  crowdMember,
 	roleHub:    idleHub,
 	rolePeers:  idlePeers,
@@ -148,6 +152,9 @@ func compare(ctx context.Context, cfg config) error {
 		if err := small.round(ctx); err != nil {
 			return err
 		}
+		if len(contenders) == 0 {
+			continue
+		}
 		met, err := within(ctx, small.look, func() error { return all.round(ctx, contenders, round) })
 		if err != nil {
 			return err
@@ -159,6 +166,13 @@ func compare(ctx context.Context, cfg config) error {
 		return err
 	}
 	r.States.add(small)
+	if cfg.only == "" || cfg.only == groupBusy {
+		fmt.Fprintln(os.Stderr, "bench: beside busy processes")
+		var err error
+		if r.States.Busy, err = busyRuns(ctx, cfg, all); err != nil {
+			return err
+		}
+	}
 	r.Points = all.points()
 	r.Notes = small.failures
 	maps.Copy(r.Notes, all.notes())
@@ -168,7 +182,7 @@ func compare(ctx context.Context, cfg config) error {
 	}
 	fmt.Fprintln(os.Stderr, "bench: counts, queues and idle peers")
 	r.Counts = countThings(ctx, cfg)
-	r.Rows = rows(all, r.Counts)
+	r.Rows = append(rows(all, r.Counts), busyRows(all, splitFor(cfg))...)
 	r.Seconds = int(time.Since(start).Seconds())
 	if cfg.only != "" {
 		return r.show(os.Stdout, rowsOfGroup[cfg.only])

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -27,27 +28,31 @@ func crowdTest(shape string) perf.Test { return perf.Test("crowd-" + shape) }
 // cContenders are the programs in plain C: processes with pipes, and the bounce
 // that verifies ours.
 func cContenders(ctx context.Context, cfg config) []contender {
+	return []contender{pipeContender(ctx, cfg), bounceContender(ctx, cfg)}
+}
+
+// compileC compiles a program of bench/peers that needs no library.
+func compileC(ctx context.Context, cfg config, name string) (program string, err error) {
 	compiler := "cc"
 	if !find(compiler) {
 		compiler = "gcc"
 	}
 	if !find(compiler) {
-		return []contender{absent(pipes, "no C compiler"), absent(bareC, "no C compiler")}
+		return "", errors.New("no C compiler")
 	}
-	build := func(name string) (string, error) {
-		program, err := filepath.Abs(filepath.Join(cfg.work, name))
-		if err == nil {
-			_, err = command(ctx, nil, compiler, "-O2", "-o", program, filepath.Join("bench/peers", name+".c"))
-		}
-		return program, err
+	if program, err = filepath.Abs(filepath.Join(cfg.work, name)); err == nil {
+		_, err = command(ctx, nil, compiler, "-O2", "-o", program, filepath.Join("bench/peers", name+".c"))
 	}
-	return []contender{pipeContender(cfg, build), bounceContender(cfg, build)}
+	if err != nil {
+		err = fmt.Errorf("does not compile: %w", err)
+	}
+	return program, err
 }
 
-func pipeContender(cfg config, build func(string) (string, error)) contender {
-	program, err := build("pipe")
+func pipeContender(ctx context.Context, cfg config) contender {
+	program, err := compileC(ctx, cfg, "pipe")
 	if err != nil {
-		return absent(pipes, fmt.Sprintf("does not compile: %v", err))
+		return absent(pipes, err.Error())
 	}
 	cores := []string{strconv.Itoa(cfg.cores.Near), strconv.Itoa(cfg.cores.Far)}
 	return contender{name: pipes, run: func(ctx context.Context) ([]perf.Result, error) {
@@ -73,10 +78,10 @@ func pipeContender(cfg config, build func(string) (string, error)) contender {
 	}}
 }
 
-func bounceContender(cfg config, build func(string) (string, error)) contender {
-	program, err := build("bounce")
+func bounceContender(ctx context.Context, cfg config) contender {
+	program, err := compileC(ctx, cfg, "bounce")
 	if err != nil {
-		return absent(bareC, fmt.Sprintf("does not compile: %v", err))
+		return absent(bareC, err.Error())
 	}
 	return contender{name: bareC, run: func(ctx context.Context) ([]perf.Result, error) {
 		out, err := command(ctx, nil, program, millis(cfg), strconv.Itoa(cfg.cores.Near), strconv.Itoa(cfg.cores.Far))

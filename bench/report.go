@@ -50,7 +50,7 @@ func (r *report) show(w io.Writer, prefix string) error {
 	m := r.Machine
 	fmt.Fprintf(&b, "%s, cores %s; %s. %s, load average before: %s. Medians of %d rounds, %d s in all.\n\n",
 		m.CPU, m.Cores, m.Go, m.Date, m.Load, r.Rounds, r.Seconds)
-	b.WriteString(r.States.line() + "\n")
+	b.WriteString(r.States.lines())
 	if len(r.Rows) > 0 {
 		writeRows(&b, r.Rows)
 	}
@@ -81,7 +81,7 @@ func (r *report) markdown() string {
 	fmt.Fprintf(&b, "# Results\n\nWritten by `make bench`, not by hand; [README.md](README.md) explains the method.\n\n")
 	fmt.Fprintf(&b, "%s, %d CPUs, measured on cores %s; %s; %s; %s. %s, load average before: %s. Medians of %d rounds, %d s in all.\n\n",
 		m.CPU, m.CPUs, m.Cores, m.Kernel, m.Memory, m.Go, m.Date, m.Load, r.Rounds, r.Seconds)
-	b.WriteString(r.States.line() + "\n")
+	b.WriteString(r.States.lines())
 	writeRows(&b, r.Rows)
 	b.WriteString(r.States.markdown())
 	b.WriteString("\n![half round trip](latency.svg)\n\n![bandwidth](bandwidth.svg)\n\n![against the bare limit](ratios.svg)\n\n![half round trip over TCP](latency-tcp.svg)\n\n![half round trip over UDP](latency-udp.svg)\n")
@@ -124,6 +124,7 @@ var tables = []resultTable{
 	{barrier, "More ranks than processors: barrier, µs", "", "%.1f", overSubscribed},
 	{allreduce, "More ranks than processors: 8 B allreduce, µs", "", "%.1f", overSubscribed},
 	{heat, "More ranks than processors: heat, s", "", "%.3f", overSubscribed},
+	{perf.Latency, "Beside busy processes: 8 B half round trip, median of the runs, µs", "", "%.2f", overBusy},
 	{sampleSort, fmt.Sprintf("Sample sort of a file, %d processes on 2 cores, s", sortRanks), "", "%.3f", nil},
 	{pvfsIn, "File system: a file in, s", "", "%.3f", overPVFS},
 	{pvfsOut, "File system: a file out to the null device, s", "", "%.3f", overPVFS},
@@ -133,6 +134,9 @@ var tables = []resultTable{
 	{namesTest("create", pvfsCrowd), fmt.Sprintf("File system: creates by %d clients, /s", pvfsCrowd), "", "%.0f", overPVFS},
 	{namesTest("stat", pvfsCrowd), fmt.Sprintf("File system: stats by %d clients, /s", pvfsCrowd), "", "%.0f", overPVFS},
 	{namesTest("remove", pvfsCrowd), fmt.Sprintf("File system: removes by %d clients, /s", pvfsCrowd), "", "%.0f", overPVFS},
+	{threadsOne, "One goroutine, messages/s", "", "%.0f", nil},
+	{threadsOwn, fmt.Sprintf("%d goroutines with a context each, messages/s", threadsMany), "", "%.0f", nil},
+	{threadsSharing, fmt.Sprintf("%d goroutines with one context, messages/s", threadsMany), "", "%.0f", nil},
 	{crowdTest(shapePairs), fmt.Sprintf("%d processes on 2 cores, ping-pong two by two, µs per message", crowdSize), "", "%.3f", nil},
 	{crowdTest(shapeRing), fmt.Sprintf("%d processes on 2 cores, in a ring, µs per message", crowdSize), "", "%.3f", nil},
 	{crowdTest(shapeAll), fmt.Sprintf("%d processes on 2 cores, all to all, µs per message", crowdSize), "", "%.3f", nil},
@@ -142,7 +146,7 @@ var tables = []resultTable{
 func (t resultTable) holds(p point) bool {
 	among := slices.Contains(t.who, p.Method)
 	if t.who == nil {
-		among = !slices.ContainsFunc([][]string{overTCP, overUDP, overPlugins, overPVFS, overSubscribed}, func(all []string) bool { return slices.Contains(all, p.Method) })
+		among = !slices.ContainsFunc([][]string{overTCP, overUDP, overPlugins, overPVFS, overSubscribed, overBusy}, func(all []string) bool { return slices.Contains(all, p.Method) })
 	}
 	return among && (p.Test == t.test || t.limit != "" && p.Test == t.limit)
 }

@@ -7,8 +7,9 @@ import (
 
 // stateReport says in which states the run was made, and what small messages cost in each.
 type stateReport struct {
-	// Rounds are the states of the ordinary rounds.
-	Rounds []state      `json:"rounds"`
+	// Rounds are the states of the ordinary rounds; Busy says them for the runs beside busy processes.
+	Rounds []state      `json:"rounds,omitempty"`
+	Busy   []string     `json:"busy,omitempty"`
 	Small  []smallTable `json:"small,omitempty"`
 	// Dropped is the number of rounds of small messages in which the state changed.
 	Dropped int `json:"dropped"`
@@ -38,13 +39,20 @@ func (r *stateReport) add(s *smallRounds) {
 	}
 }
 
-// line says in which state each round ran.
-func (r *stateReport) line() string {
-	words := make([]string, len(r.Rounds))
-	for i, one := range r.Rounds {
-		words[i] = string(one)
+// lines say in which state each round ran.
+func (r *stateReport) lines() string {
+	var b strings.Builder
+	if len(r.Rounds) > 0 {
+		words := make([]string, len(r.Rounds))
+		for i, one := range r.Rounds {
+			words[i] = string(one)
+		}
+		fmt.Fprintf(&b, "The two processors in each round: %s.\n\n", strings.Join(words, ", "))
 	}
-	return "The two processors in each round: " + strings.Join(words, ", ") + ".\n"
+	if len(r.Busy) > 0 {
+		fmt.Fprintf(&b, "The two processors in the runs with busy processes: %s.\n\n", strings.Join(r.Busy, ", "))
+	}
+	return b.String()
 }
 
 // markdown has a table for each state.

@@ -117,8 +117,9 @@ func TestSmallRoundsWaitForTheOtherState(t *testing.T) {
 }
 
 func TestRoundsSayInWhichStateTheyWere(t *testing.T) {
-	r := &report{States: stateReport{Rounds: []state{oneCore, changed}}}
+	r := &report{States: stateReport{Rounds: []state{oneCore, changed}, Busy: []string{"beside 1 busy: one core"}}}
 	assert.Contains(t, r.markdown(), "The two processors in each round: one core, changed.\n")
+	assert.Contains(t, r.markdown(), "The two processors in the runs with busy processes: beside 1 busy: one core.\n")
 }
 
 func TestPartsByName(t *testing.T) {
@@ -126,5 +127,5 @@ func TestPartsByName(t *testing.T) {
 		assert.NoError(t, checkGroup(name))
 	}
 	assert.NoError(t, checkGroup(""))
-	assert.ErrorContains(t, checkGroup("nothing"), "pvfs, pvfs-builds, states, strangers")
+	assert.ErrorContains(t, checkGroup("nothing"), "busy, oversubscribed, pvfs, pvfs-builds, states, strangers, threads")
 }

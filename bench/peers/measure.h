@@ -27,7 +27,7 @@ static int compare_doubles(const void *a, const void *b)
 }
 
 /* plan divides a budget into batches of steps, given the time of one step. */
-static void plan(double budget_ns, double step_ns, long *batches, long *steps)
+static inline void plan(double budget_ns, double step_ns, long *batches, long *steps)
 {
     double batch = budget_ns / BATCHES_MAX;
     if (batch < 20e3)
@@ -41,7 +41,7 @@ static void plan(double budget_ns, double step_ns, long *batches, long *steps)
 }
 
 /* median_p99 sorts the samples and returns their median and 99th percentile. */
-static void median_p99(double *sample, long n, double *median, double *p99)
+static inline void median_p99(double *sample, long n, double *median, double *p99)
 {
     qsort(sample, n, sizeof *sample, compare_doubles);
     *median = n % 2 ? sample[n / 2] : (sample[n / 2 - 1] + sample[n / 2]) / 2;
@@ -49,7 +49,7 @@ static void median_p99(double *sample, long n, double *median, double *p99)
     *p99 = sample[rank < 0 ? 0 : rank];
 }
 
-static void print_result(const char *test, const char *method, long size, long window,
+static inline void print_result(const char *test, const char *method, long size, long window,
                          double median, double p99, const char *unit)
 {
     printf("{\"test\":\"%s\",\"method\":\"%s\",\"size\":%ld,\"window\":%ld,\"median\":%.6g,\"p99\":%.6g,\"unit\":\"%s\"}\n",

@@ -154,7 +154,7 @@ var layerTable = []layer{
 	// Programs choose the methods that they carry.
 	{"cmd/...", []string{"bmi", "internal/dashes", "mpi/...", "pvfs/...", "plugins/...", "internal/cli/...", "internal/mpiperf/...", "internal/perf/...", "_ methods/..."}},
 	{"bench/steps/...", []string{"bmi", "mpi", "mpi/boot", "_ methods/..."}},
-	{"bench/...", []string{"bmi", "plugins", "pvfs/client", "pvfs/config", "pvfs/proto", "pvfs/datatype", "methods/tcp/wire", "bench/...", "internal/perf/...", "_ methods/..."}},
+	{"bench/...", []string{"bmi", "mpi", "plugins", "pvfs/client", "pvfs/config", "pvfs/proto", "pvfs/datatype", "methods/tcp/wire", "bench/...", "internal/perf/...", "_ methods/..."}},
 	{"examples/...", []string{"internal/programs", "bmi", "mpi/...", "plugins", "examples/...", "_ methods/..."}},
 	{"tools/...", []string{"internal/tiers", "internal/references"}},
 }
