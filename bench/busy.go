@@ -171,13 +171,9 @@ func (n neighbourhood) startBusy(cfg config, program string) (stop func(), err e
 
 // contenders are the exchanges of two ranks.
 func (n neighbourhood) contenders(ctx context.Context, cfg config) []contender {
-	self, err := os.Executable()
-	if err != nil {
-		return []contender{absent(n.name(ours), err.Error()), absent(n.name(oursMPI), err.Error()), n.peer(ctx, cfg)}
-	}
 	return []contender{
-		n.contender(cfg, ours, nil, exchangeLine(cfg, self, 1, false)),
-		n.contender(cfg, oursMPI, nil, exchangeMPILine(cfg, self)),
+		n.contender(cfg, ours, nil, exchangeLine(cfg, 1, false)),
+		n.contender(cfg, oursMPI, nil, exchangeMPILine(cfg)),
 		n.peer(ctx, cfg),
 	}
 }

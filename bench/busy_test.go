@@ -73,7 +73,7 @@ func TestBesideBusyProcesses(t *testing.T) {
 		t.Skip("needs two processors")
 	}
 	t.Chdir("..") // where the sources are
-	cfg := config{mpi: t.TempDir(), work: t.TempDir(), point: time.Millisecond, cores: cores}
+	cfg := config{self: thisProgram(t), mpi: t.TempDir(), work: t.TempDir(), point: time.Millisecond, cores: cores}
 	require.NoError(t, programs.Build(cfg.mpi, "cmd/mpiexec"))
 	program, err := compileC(t.Context(), cfg, "busy")
 	if err != nil {

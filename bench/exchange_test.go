@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -85,8 +86,16 @@ func TestFollowAnswersBothParts(t *testing.T) {
 	assert.ErrorIs(t, followTwice(&script{says: says[:2]}), errOver)
 }
 
+// thisProgram is the test, which TestMain makes a peer if it is told to be one.
+func thisProgram(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	return self
+}
+
 func TestExchangesOfGoroutines(t *testing.T) {
-	c := threadsContender(config{point: time.Millisecond})
+	c := threadsContender(config{self: thisProgram(t), point: time.Millisecond})
 	got, err := c.run(t.Context())
 	require.NoError(t, err)
 	require.Len(t, got, 3)

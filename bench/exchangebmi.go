@@ -23,9 +23,9 @@ const (
 )
 
 // exchangeLine is the command line of an exchange of goroutines, with one context for all or
-// one for each. program is this program.
-func exchangeLine(cfg config, program string, goroutines int, shared bool) []string {
-	return []string{program, roleExchange, strconv.Itoa(goroutines), strconv.FormatBool(shared), cfg.point.String()}
+// one for each.
+func exchangeLine(cfg config, goroutines int, shared bool) []string {
+	return []string{cfg.self, roleExchange, strconv.Itoa(goroutines), strconv.FormatBool(shared), cfg.point.String()}
 }
 
 // exchangeLead runs the first process. Its arguments are the number of goroutines, whether

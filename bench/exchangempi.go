@@ -12,11 +12,11 @@ import (
 // roleExchangeMPI is a rank of an exchange of two ranks of package mpi.
 const roleExchangeMPI = "exchange-mpi"
 
-// exchangeMPILine is the command line of an exchange of two ranks. program is this program.
-func exchangeMPILine(cfg config, program string) []string {
+// exchangeMPILine is the command line of an exchange of two ranks.
+func exchangeMPILine(cfg config) []string {
 	return []string{
 		filepath.Join(cfg.mpi, "mpiexec"), "-n", "2", "-no-label", "-env", "MPI_METHOD=" + ours,
-		program, roleExchangeMPI, cfg.point.String(),
+		cfg.self, roleExchangeMPI, cfg.point.String(),
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 
 // config is the command line.
 type config struct {
+	self   string        // this program
 	bmi    string        // the bmi command
 	plugin string        // the plugin with our VIA methods
 	mpi    string        // the folder with mpiexec, mpibench, samplesort and heat
@@ -98,6 +99,9 @@ func run() error {
 	flag.Parse()
 
 	var err error
+	if cfg.self, err = os.Executable(); err != nil {
+		return err
+	}
 	if cfg.cores, err = perf.ParsePin(*pin); err != nil {
 		return err
 	}

@@ -81,11 +81,11 @@ func worse(a, b string) string {
 func apartRow(all *results, n neighbourhood, who string, apart split) row {
 	our, alone := rangeOf(n.runsOf(all, who)), rangeOf(neighbourhood{apart: true}.runsOf(all, who))
 	text, _ := againstOpenMPI(all, n, our)
-	mark := mark("≤", busyApartReach, "without busy ones")
+	reach := mark("≤", busyApartReach, "without busy ones")
 	r := ratio(our.median, alone.median)
 	return row{
 		What:  fmt.Sprintf("%s8 B half round trip, %s, %d busy, %v", busyRowsPrefix, who, n.busy, apart),
 		Value: fmt.Sprintf("%v; %s of %s without busy ones", our, times(r), measured(alone.median, "%.2f µs")), Best: text,
-		Reach: mark, Aim: mark, Verdict: judge(r, busyApartReach, busyApartReach),
+		Reach: reach, Aim: reach, Verdict: judge(r, busyApartReach, busyApartReach),
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
 
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
@@ -25,10 +24,6 @@ const (
 
 // threadsContender runs exchanges between two processes: every goroutine with its twin.
 func threadsContender(cfg config) contender {
-	self, err := os.Executable()
-	if err != nil {
-		return absent(threads, err.Error())
-	}
 	return contender{name: threads, run: func(ctx context.Context) ([]perf.Result, error) {
 		var all []perf.Result
 		for _, part := range []struct {
@@ -36,7 +31,7 @@ func threadsContender(cfg config) contender {
 			goroutines int
 			shared     bool
 		}{{threadsOne, 1, true}, {threadsOwn, threadsMany, false}, {threadsSharing, threadsMany, true}} {
-			line := onCores(cfg, exchangeLine(cfg, self, part.goroutines, part.shared)...)
+			line := onCores(cfg, exchangeLine(cfg, part.goroutines, part.shared)...)
 			out, err := command(ctx, nil, line[0], line[1:]...)
 			if err != nil {
 				return nil, err

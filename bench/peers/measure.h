@@ -49,7 +49,7 @@ static inline void median_p99(double *sample, long n, double *median, double *p9
     *p99 = sample[rank < 0 ? 0 : rank];
 }
 
-static inline void print_result(const char *test, const char *method, long size, long window,
+static void print_result(const char *test, const char *method, long size, long window,
                          double median, double p99, const char *unit)
 {
     printf("{\"test\":\"%s\",\"method\":\"%s\",\"size\":%ld,\"window\":%ld,\"median\":%.6g,\"p99\":%.6g,\"unit\":\"%s\"}\n",
