@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -222,5 +221,5 @@ func (n neighbourhood) runsOf(all *results, who string) []float64 {
 	if all.failures[id.who] != "" || len(all.values[id]) == 0 {
 		return nil
 	}
-	return slices.Clone(all.point(id).Rounds)
+	return all.point(id).Rounds
 }
