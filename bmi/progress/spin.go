@@ -46,17 +46,17 @@ func (m *Monitor) spin(check Condition, start, deadline time.Duration) (met bool
 		return false, since
 	}
 	for now := start; ; {
-		met, moved := m.poll(check, spin.Burst)
+		met, moved := m.poll(check, s.Polls())
 		if met {
 			s.Won(now, now-since)
 			return true, since
 		}
-		s.Yield()
+		on := s.Yield(now, now-since)
 		now = m.Now()
 		if moved {
 			since = now
 		}
-		if now-since >= budget || (deadline >= 0 && now >= deadline) || m.ended.Load() {
+		if !on || now-since >= budget || (deadline >= 0 && now >= deadline) || m.ended.Load() {
 			m.counts.spinsLost.Inc()
 			s.Vain(now)
 			return false, since

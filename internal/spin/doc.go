@@ -3,5 +3,5 @@
 // contain the loops themselves.
 //
 // spin.go makes the decision, load.go and preempt.go find out whether other processes
-// need the core, relax.go is the pause between two polls.
+// need the core, pass.go lets them have it, relax.go is the pause between two polls.
 package spin

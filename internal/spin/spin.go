@@ -20,7 +20,8 @@ import (
 //     spinning resumes by itself). It falls to 0 as their average grows to twice the maximum. It
 //     is at most tightMax while another process wants the core.
 //
-// Between bursts of polls, other goroutines that are ready may run.
+// Between bursts of polls, other goroutines that are ready may run, and once the wait is no longer a quick one, other processes, too
+// (see pass). As long as these give the core back soon, a crowd is no reason not to poll.
 //
 // One goroutine at a time uses it.
 type Spinner struct {
@@ -35,13 +36,18 @@ type Spinner struct {
 
 	load    load
 	preempt preempt
+	pass    pass
 	procs   int // GOMAXPROCS, which takes a lock to read
 	sample  [1]metrics.Sample
 	bursts  uint
 }
 
-// Burst is the number of polls between two readings of the clock.
-const Burst = 32
+// Burst is the number of polls between two readings of the clock, and tightBurst that between two passes of the core to others that
+// want it.
+const (
+	Burst      = 32
+	tightBurst = 4
+)
 
 const (
 	averageOver = 8  // number of waits in the average
@@ -64,6 +70,7 @@ func (s *Spinner) Init(limit time.Duration) {
 	if s.limit > 0 {
 		s.load.open()
 		s.preempt.count = involuntary
+		s.pass.yield = yieldCore
 	}
 }
 
@@ -84,18 +91,20 @@ func (s *Spinner) Budget() time.Duration {
 		s.skip--
 		return 0
 	}
+	s.pass.wait()
 	limit := min(s.limit, max(2*s.limit-s.average, 0))
-	if s.tight {
+	if s.tight && !s.pass.allowed() {
 		limit = min(limit, tightMax)
 	}
 	return limit
 }
 
-// crowded reports, at the end of a spin, whether another process could use this core.
+// crowded reports, at the end of a spin, whether another process could use this core and does not get it.
 func (s *Spinner) crowded(now time.Duration) bool {
 	s.preempt.end()
+	s.pass.back(now)
 	s.tight = s.preempt.crowded() || s.load.crowded(now)
-	return s.tight
+	return s.tight && !s.pass.allowed()
 }
 
 // Won records that a wait ended while its caller polled.
@@ -134,8 +143,20 @@ func (s *Spinner) learn(took time.Duration) {
 	s.average += (min(took, 4*s.limit) - s.average) / averageOver
 }
 
-// Yield lets other goroutines run if any are waiting to run.
-func (s *Spinner) Yield() {
+// Yield lets other goroutines and other processes run if any are waiting to run. waited is how long the spin has lasted. It reports
+// false if the spin had better end.
+func (s *Spinner) Yield(now, waited time.Duration) bool {
+	if s.pass.back(now) {
+		return false
+	}
+	s.yieldGoroutine()
+	if (waited > quick || s.tight) && s.pass.allowed() {
+		s.pass.on(now)
+	}
+	return true
+}
+
+func (s *Spinner) yieldGoroutine() {
 	s.preempt.note()
 	s.bursts++
 	if s.procs == 1 {
@@ -150,4 +171,12 @@ func (s *Spinner) Yield() {
 		s.procs = runtime.GOMAXPROCS(0)
 		runtime.Gosched()
 	}
+}
+
+// Polls is how often to poll before the next Yield.
+func (s *Spinner) Polls() int {
+	if s.tight && s.pass.allowed() {
+		return tightBurst
+	}
+	return Burst
 }

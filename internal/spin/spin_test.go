@@ -169,7 +169,7 @@ func TestNoSpinningOnACoreThatOthersWant(t *testing.T) {
 		for range waits {
 			if s.Budget() > 0 {
 				n++
-				s.Yield()
+				s.Yield(0, 0)
 				s.Won(0, took)
 			}
 		}

@@ -82,8 +82,8 @@ func (l *Loop) spin(since time.Duration) bool {
 			}
 			l.relax()
 		}
-		l.spinner.Yield()
-		if now = l.cfg.Clock(); now-since >= budget {
+		on := l.spinner.Yield(now, now-since)
+		if now = l.cfg.Clock(); !on || now-since >= budget {
 			l.counters.spinsLost.Add(1)
 			l.spinner.Vain(now)
 			return false

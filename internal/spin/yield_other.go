@@ -1,0 +1,5 @@
+//go:build !linux
+
+package spin
+
+var yieldCore func()
