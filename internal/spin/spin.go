@@ -82,6 +82,7 @@ func (s *Spinner) IgnoreLoad() {
 	s.load.close()
 	s.load.file = nil
 	s.preempt.count = nil
+	s.pass.yield = nil
 }
 
 // Budget is how long to spin now. If it is not 0, the caller must call Yield after each burst of
