@@ -57,8 +57,8 @@ func (l *lane) recycleLocked(op *Op) {
 		op.id = op.id.next()
 	}
 	op.state = opFree
-	op.Peer, op.Private, op.Bufs = nil, nil, nil
-	op.user, op.err, op.call = nil, nil, nil
+	op.Peer, op.Private = nil, nil
+	op.user, op.call = nil, nil
 	op.one[0] = nil
 	if op.File.File != nil {
 		op.File = FileRange{}
@@ -75,9 +75,20 @@ func (l *lane) recycleLocked(op *Op) {
 	}
 }
 
-// takeLocked removes a completed operation and recycles it.
-func (l *lane) takeLocked(op *Op, out *Completion) {
-	l.completed.Remove(op)
+// popLocked returns the oldest completed operations to the caller, as many as out has room for.
+func (l *lane) popLocked(out []Completion) (n int) {
+	for ; n < len(out); n++ {
+		op := l.completed.Pop()
+		if op == nil {
+			break
+		}
+		l.returnLocked(op, &out[n])
+	}
+	return n
+}
+
+// returnLocked returns a completed operation, which is in no list, to the caller.
+func (l *lane) returnLocked(op *Op, out *Completion) {
 	out.Op, out.Err, out.Size, out.User = op.id, op.err, op.size, op.user
 	l.recycleLocked(op)
 }

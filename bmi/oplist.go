@@ -15,5 +15,8 @@ func (l *OpList) Len() int { return l.list.Len() }
 // Add puts an operation at the end.
 func (l *OpList) Add(op *Op) { l.list.Add(op, &op.links) }
 
+// Pop takes out the operation at the front; nil if there is none.
+func (l *OpList) Pop() *Op { return l.list.Pop() }
+
 // Remove takes out an operation that is in the list, from any position.
 func (l *OpList) Remove(op *Op) { l.list.Remove(&op.links) }

@@ -123,9 +123,8 @@ func (r *request) takeLocked(in *instance) bool {
 	}
 	switch r.kind {
 	case waitContext:
-		for l.completed.Len() > 0 && r.n < len(r.out) && !l.closed {
-			l.takeLocked(l.completed.First(), &r.out[r.n])
-			r.n++
+		if l.completed.Len() > 0 && !l.closed {
+			r.n += l.popLocked(r.out[r.n:])
 		}
 		return r.n > 0 || r.until != nil && r.until()
 	case waitOp:
@@ -175,7 +174,8 @@ func (r *request) takeOpLocked(l *lane, id OpID, out *Completion) {
 		return
 	}
 	if op.state == opCompleted {
-		l.takeLocked(op, out)
+		l.completed.Remove(op)
+		l.returnLocked(op, out)
 		r.n++
 	}
 }

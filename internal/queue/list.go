@@ -44,6 +44,24 @@ func (l *List[T]) Add(p *T, c *Links[T]) {
 	l.len++
 }
 
+// Pop removes the record at the front and returns it; nil if there is none.
+func (l *List[T]) Pop() *T {
+	c := l.first
+	if c == nil {
+		return nil
+	}
+	p, next := c.of, c.next
+	if next != nil {
+		next.prev = nil
+	} else {
+		l.last = nil
+	}
+	l.first = next
+	c.next, c.of = nil, nil // it had none before it
+	l.len--
+	return p
+}
+
 // Remove removes the record with these links, which must be in the list.
 func (l *List[T]) Remove(c *Links[T]) {
 	prev, next := c.prev, c.next

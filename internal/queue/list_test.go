@@ -16,11 +16,21 @@ func TestList(t *testing.T) {
 	var l List[listed]
 	var model []*listed
 	for range 10_000 {
-		if rng.IntN(2) == 0 {
+		switch k := rng.IntN(4); {
+		case k < 2:
 			e := &listed{}
 			l.Add(e, &e.links)
 			model = append(model, e)
-		} else if len(model) > 0 {
+		case k == 2:
+			e := l.Pop()
+			if len(model) == 0 {
+				require.Nil(t, e)
+				continue
+			}
+			require.Same(t, model[0], e)
+			require.Zero(t, *e, "an element that left has no links")
+			model = model[1:]
+		case len(model) > 0:
 			at := rng.IntN(len(model))
 			l.Remove(&model[at].links)
 			require.Zero(t, *model[at], "an element that left has no links")
@@ -46,6 +56,6 @@ func BenchmarkList(b *testing.B) {
 	b.ReportAllocs()
 	for i := 32; b.Loop(); i++ {
 		l.Add(&records[i%len(records)], &records[i%len(records)].links)
-		l.Remove(&l.First().links)
+		l.Pop()
 	}
 }
