@@ -16,6 +16,8 @@ type spinner struct {
 	relying atomic.Int32
 	// tooLong: the last wait was expected to be too long to spin.
 	tooLong atomic.Bool
+	// passing: the core is passed on to other processes between polls.
+	passing atomic.Bool
 }
 
 // firstPolls polls take about as long as an answer from a fast peer.
@@ -24,8 +26,11 @@ const firstPolls = 64
 // FirstPolls is how often a goroutine that may wait polls before it calls Wait. It is 0 if the goroutine is expected to sleep, because
 // the path to sleep polls anyway.
 func (m *Monitor) FirstPolls() int {
-	if m.spinner.tooLong.Load() {
+	switch {
+	case m.spinner.tooLong.Load():
 		return 0
+	case m.spinner.passing.Load():
+		return spin.TightBurst
 	}
 	return firstPolls
 }
@@ -45,8 +50,12 @@ func (m *Monitor) spin(check Condition, start, deadline time.Duration) (met bool
 	if budget <= 0 {
 		return false, since
 	}
+	polls := s.Polls()
+	if passing := polls < spin.Burst; passing != s.passing.Load() {
+		s.passing.Store(passing)
+	}
 	for now := start; ; {
-		met, moved := m.poll(check, s.Polls())
+		met, moved := m.poll(check, polls)
 		if met {
 			s.Won(now, now-since)
 			return true, since

@@ -107,7 +107,7 @@ func TestPollsAreFewInACrowd(t *testing.T) {
 	c := newCore(400 * time.Microsecond)
 	assert.Equal(t, Burst, c.s.Polls())
 	c.s.tight = true
-	assert.Equal(t, tightBurst, c.s.Polls())
+	assert.Equal(t, TightBurst, c.s.Polls())
 	c.s.pass.banned = 1
 	assert.Equal(t, Burst, c.s.Polls(), "they do not give it back")
 }

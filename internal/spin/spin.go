@@ -42,11 +42,11 @@ type Spinner struct {
 	bursts  uint
 }
 
-// Burst is the number of polls between two readings of the clock, and tightBurst that between two passes of the core to others that
+// Burst is the number of polls between two readings of the clock, and TightBurst that between two passes of the core to others that
 // want it.
 const (
 	Burst      = 32
-	tightBurst = 4
+	TightBurst = 4
 )
 
 const (
@@ -177,7 +177,7 @@ func (s *Spinner) yieldGoroutine() {
 // Polls is how often to poll before the next Yield.
 func (s *Spinner) Polls() int {
 	if s.tight && s.pass.allowed() {
-		return tightBurst
+		return TightBurst
 	}
 	return Burst
 }
