@@ -150,28 +150,22 @@ func (l *Link) Open() bool { return l.open }
 // ID is the number that the link was opened with.
 func (l *Link) ID() peer.Link { return l.id }
 
-// MyID is the id by which the peer marks what it sends.
-func (l *Link) MyID() peer.ID { return peer.ID(l.myID) }
-
-// Posted is how many receives were posted for the peer.
-func (l *Link) Posted() int { return l.channel.credits }
-
 // PacketBytes is the largest body of one packet, in bytes.
 func (l *Link) PacketBytes() int { return int(l.packetBytes) }
 
-// Flags is what this side can do over the link.
-func (l *Link) Flags() (flags wire.ConnFlags) {
+// Terms are what the peer is told of this side; Eager is the consumer's.
+func (l *Link) Terms() wire.Terms {
 	caps := &l.channel.links.caps
-	if !(caps.RDMARead || caps.RDMAWrite) || !nic.RDMAUsable(l.channel.vi.Port()) {
-		return 0
+	t := wire.Terms{PeerID: uint32(l.myID), Credits: uint32(l.channel.credits), MTU: uint32(caps.MTUBytes)}
+	if (caps.RDMARead || caps.RDMAWrite) && nic.RDMAUsable(l.channel.vi.Port()) {
+		if caps.RDMARead {
+			t.Flags |= wire.ConnRDMARead
+		}
+		if caps.RDMAWrite {
+			t.Flags |= wire.ConnRDMAWrite
+		}
 	}
-	if caps.RDMARead {
-		flags |= wire.ConnRDMARead
-	}
-	if caps.RDMAWrite {
-		flags |= wire.ConnRDMAWrite
-	}
-	return flags
+	return t
 }
 
 // Reads reports whether both sides may read memory of the other.

@@ -74,17 +74,18 @@ func (ls *Links) begin(l *Link, id peer.Link) error {
 	return nil
 }
 
-// Learn notes what the peer said of itself in the handshake: the size of its packets,
-// in bytes, and what it can do.
-func (l *Link) Learn(mtu uint32, flags wire.ConnFlags) { l.theirMTU, l.theirFlags = mtu, flags }
+// Learn notes what the peer said of itself in the handshake: the size of its packets, and
+// what it can do.
+func (l *Link) Learn(theirs *wire.Terms) { l.theirMTU, l.theirFlags = theirs.MTU, theirs.Flags }
 
 // Opened ends the handshake. The peer knows this connection as id, and has posted
 // receives for credits packets.
 func (l *Link) Opened(id peer.ID, credits int) {
+	ours := l.Terms()
 	l.theirID = matchbits.PeerID(id)
-	l.packetBytes = int32(min(l.channel.links.caps.MTUBytes, int(l.theirMTU)) - wire.HeaderLen)
+	l.packetBytes = int32(min(ours.MTU, l.theirMTU) - wire.HeaderLen)
 	l.credits.Extend(credits)
-	both := l.theirFlags & l.Flags()
+	both := l.theirFlags & ours.Flags
 	l.reads, l.writes = both&wire.ConnRDMARead != 0, both&wire.ConnRDMAWrite != 0
 	l.connected = true
 	l.open = !l.broken

@@ -76,9 +76,9 @@ func (w *world) connect() {
 		w.until(func() bool { return a.up && b.up || len(a.failed) > failures })
 	}
 	for i, e := range w.ends {
-		other := w.ends[1-i]
-		e.link.Learn(uint32(other.Caps().MTUBytes), other.link.Flags())
-		e.link.Opened(other.link.MyID(), other.link.Posted())
+		theirs := w.ends[1-i].link.Terms()
+		e.link.Learn(&theirs)
+		e.link.Opened(peer.ID(theirs.PeerID), int(theirs.Credits))
 	}
 }
 

@@ -50,7 +50,7 @@ func (g *rig) connect(t testing.TB) {
 	require.NoError(t, g.links.Connect(&r.Link, 1, "peer", &wire.LinkReq{}, 0))
 	g.nic.event(nic.EventConnected, nil)
 	g.Poll()
-	r.Link.Learn(wire.MTUMin, 0)
+	r.Link.Learn(&wire.Terms{MTU: wire.MTUMin})
 	r.Link.Opened(1, credits)
 }
 
@@ -61,7 +61,7 @@ func (g *rig) arrive(t testing.TB, kind matchbits.Type, body []byte) (credits in
 	n.seq++
 	owed := min(n.sent, matchbits.CreditsMax)
 	n.sent -= owed
-	packet := wire.Header{Bits: matchbits.Make(kind, uint8(owed), matchbits.PeerID(g.peer.Link.MyID()), 0), Seq: n.seq}.Append(nil)
+	packet := wire.Header{Bits: matchbits.Make(kind, uint8(owed), matchbits.PeerID(g.peer.Link.Terms().PeerID), 0), Seq: n.seq}.Append(nil)
 	packet = append(packet, body...)
 	require.NotEmpty(t, n.posted, "receives")
 	d := n.posted[0]

@@ -40,16 +40,12 @@ func (ps *Peers) connReqArrived(p *Peer, body []byte) error {
 	if err != nil {
 		return fmt.Errorf("CONN_REQ: %w", err)
 	}
-	p.Link.Learn(req.MTU, req.Flags)
-	ps.Step(p, peer.Event{Kind: peer.EventConnReq, Link: p.Link.ID(), Hello: peer.Hello{
-		Version:    version16(req.Version),
-		Session:    req.Session,
-		Attempt:    req.Attempt,
-		Name:       req.Name,
-		PeerID:     peer.ID(req.PeerID),
-		Credits:    uint16(req.Credits),
-		EagerBytes: req.Eager,
-	}})
+	ps.told(p, peer.EventConnReq, &req.Terms, peer.Hello{
+		Version: version16(req.Version),
+		Session: req.Session,
+		Attempt: req.Attempt,
+		Name:    req.Name,
+	})
 	return nil
 }
 
@@ -59,18 +55,21 @@ func (ps *Peers) connAckArrived(p *Peer, body []byte) error {
 	if err != nil {
 		return fmt.Errorf("CONN_ACK: %w", err)
 	}
-	p.Link.Learn(ack.MTU, ack.Flags)
-	ps.Step(p, peer.Event{Kind: peer.EventConnAck, Link: p.Link.ID(), Hello: peer.Hello{
-		Version:    version16(ack.Version),
-		Session:    ack.Session,
-		Attempt:    ack.Attempt,
-		Latest:     ack.Latest,
-		Reason:     peer.Reason(min(ack.Reason, 255)),
-		PeerID:     peer.ID(ack.PeerID),
-		Credits:    uint16(ack.Credits),
-		EagerBytes: ack.Eager,
-	}})
+	ps.told(p, peer.EventConnAck, &ack.Terms, peer.Hello{
+		Version: version16(ack.Version),
+		Session: ack.Session,
+		Attempt: ack.Attempt,
+		Latest:  ack.Latest,
+		Reason:  peer.Reason(min(ack.Reason, 255)),
+	})
 	return nil
+}
+
+// told handles what the peer tells about itself.
+func (ps *Peers) told(p *Peer, kind peer.EventKind, t *wire.Terms, h peer.Hello) {
+	p.Link.Learn(t)
+	h.PeerID, h.Credits, h.EagerBytes = peer.ID(t.PeerID), uint16(t.Credits), t.Eager
+	ps.Step(p, peer.Event{Kind: kind, Link: p.Link.ID(), Hello: h})
 }
 
 // byeArrived reads CANCEL, by which the peer ends the connection.

@@ -6,6 +6,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/peer"
 )
 
+// terms are what a peer is told about this side.
+func (ps *Peers) terms(p *Peer) wire.Terms {
+	t := p.Link.Terms()
+	t.Eager = ps.Machine.Local.EagerBytes
+	return t
+}
+
 // sendConnReq sends CONN_REQ over the link in use. It and its answer spend the credits
 // that every side has at least.
 func (ps *Peers) sendConnReq(p *Peer, h *peer.Hello) {
@@ -17,11 +24,7 @@ func (ps *Peers) sendConnReq(p *Peer, h *peer.Hello) {
 		Version: uint32(h.Version),
 		Session: h.Session,
 		Attempt: h.Attempt,
-		PeerID:  uint32(p.Link.MyID()),
-		Credits: uint32(p.Link.Posted()),
-		MTU:     uint32(ps.links.Caps().MTUBytes),
-		Eager:   ps.Machine.Local.EagerBytes,
-		Flags:   p.Link.Flags(),
+		Terms:   ps.terms(p),
 		Name:    h.Name,
 	}).Append(k.Body)
 	p.Link.SendControl(k, matchbits.TypeConnReq, 0, 0)
@@ -40,11 +43,7 @@ func (ps *Peers) sendConnAck(p *Peer, h *peer.Hello) {
 		Latest:  h.Latest,
 	}
 	if h.Reason == peer.ReasonNone {
-		ack.PeerID = uint32(p.Link.MyID())
-		ack.Credits = uint32(p.Link.Posted())
-		ack.MTU = uint32(ps.links.Caps().MTUBytes)
-		ack.Eager = ps.Machine.Local.EagerBytes
-		ack.Flags = p.Link.Flags()
+		ack.Terms = ps.terms(p)
 	}
 	k := ps.links.Take()
 	k.Body = ack.Append(k.Body)

@@ -115,7 +115,7 @@ func (h *hostileWorld) connect() {
 	h.seq, h.id = 0, 0
 	req := wire.ConnReq{
 		Version: wire.Version, Session: h.session, Attempt: 1,
-		PeerID: 77, Credits: 64, MTU: 8192, Eager: 16384, Flags: wire.ConnRDMARead | wire.ConnRDMAWrite, Name: "hostile",
+		Terms: wire.Terms{PeerID: 77, Credits: 64, MTU: 8192, Eager: 16384, Flags: wire.ConnRDMARead | wire.ConnRDMAWrite}, Name: "hostile",
 	}
 	h.send(matchbits.TypeConnReq, 0, 0, req.Append(nil))
 	h.until(func() bool { h.pollHostile(); return h.id != 0 })

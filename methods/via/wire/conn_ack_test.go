@@ -10,14 +10,14 @@ import (
 
 func connAckSamples() []sample {
 	accepted := ConnAck{
-		Version: Version, Session: 0x1122334455667788, Attempt: 3, Latest: 2, PeerID: 0x12345,
-		Credits: 64, MTU: 8192, Eager: 16384, Flags: ConnRDMARead | ConnRDMAWrite,
+		Version: Version, Session: 0x1122334455667788, Attempt: 3, Latest: 2,
+		Terms: Terms{PeerID: 0x12345, Credits: 64, MTU: 8192, Eager: 16384, Flags: ConnRDMARead | ConnRDMAWrite},
 	}
 	limits := ConnAck{
-		Version: Version, Session: ^uint64(0), Attempt: ^uint64(0), Latest: ^uint64(0), PeerID: uint32(matchbits.PeerIDMax),
-		Credits: CreditsMax, MTU: MTUMax, Eager: EagerBytesLimit, Flags: connFlagsEnd - 1,
+		Version: Version, Session: ^uint64(0), Attempt: ^uint64(0), Latest: ^uint64(0),
+		Terms: Terms{PeerID: uint32(matchbits.PeerIDMax), Credits: CreditsMax, MTU: MTUMax, Eager: EagerBytesLimit, Flags: connFlagsEnd - 1},
 	}
-	least := ConnAck{Version: Version, Session: 1, PeerID: 1, Credits: CreditsMin, MTU: MTUMin}
+	least := ConnAck{Version: Version, Session: 1, Terms: Terms{PeerID: 1, Credits: CreditsMin, MTU: MTUMin}}
 	var samples []sample
 	for _, c := range []struct {
 		name string

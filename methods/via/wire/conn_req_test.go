@@ -12,16 +12,16 @@ import (
 
 func connReqSamples() []sample {
 	listener := ConnReq{
-		Version: Version, Session: 0x1122334455667788, Attempt: 3, PeerID: 0x12345,
-		Credits: 64, MTU: 8192, Eager: 16384, Flags: ConnRDMARead | ConnRDMAWrite, Name: "alpha",
+		Version: Version, Session: 0x1122334455667788, Attempt: 3,
+		Terms: Terms{PeerID: 0x12345, Credits: 64, MTU: 8192, Eager: 16384, Flags: ConnRDMARead | ConnRDMAWrite}, Name: "alpha",
 	}
 	client := listener
 	client.Name, client.Flags = "", ConnRDMARead
 	limits := ConnReq{
-		Version: Version, Session: ^uint64(0), Attempt: ^uint64(0), PeerID: uint32(matchbits.PeerIDMax),
-		Credits: CreditsMax, MTU: MTUMax, Eager: EagerBytesLimit, Flags: connFlagsEnd - 1, Name: strings.Repeat("n", NameMax),
+		Version: Version, Session: ^uint64(0), Attempt: ^uint64(0),
+		Terms: Terms{PeerID: uint32(matchbits.PeerIDMax), Credits: CreditsMax, MTU: MTUMax, Eager: EagerBytesLimit, Flags: connFlagsEnd - 1}, Name: strings.Repeat("n", NameMax),
 	}
-	least := ConnReq{Version: Version, Session: 1, PeerID: 1, Credits: CreditsMin, MTU: MTUMin}
+	least := ConnReq{Version: Version, Session: 1, Terms: Terms{PeerID: 1, Credits: CreditsMin, MTU: MTUMin}}
 	var samples []sample
 	for _, c := range []struct {
 		name, comment string
