@@ -42,15 +42,14 @@ func (m *method) pollWhile(ctx context.Context, busy func() bool) {
 
 // idle lets time pass until something may have happened.
 func (m *method) idle(left time.Duration) {
-	switch {
-	case m.letPass != nil:
+	if m.letPass != nil {
 		m.letPass(left)
-	case m.links.CanSleep():
-		if m.links.Arm() {
-			m.links.Sleep(left)
-		}
-		m.links.Disarm()
-	default:
+		return
+	}
+	if m.links.Arm() {
+		m.links.Sleep(left)
+	} else {
 		runtime.Gosched()
 	}
+	m.links.Disarm()
 }

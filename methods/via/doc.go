@@ -10,7 +10,7 @@
 //	driver, options  opening
 //	key, users       what providers are told of keys and users
 //	method           Info, memory
-//	close, sleep     Close; waiting
+//	close, sleep     Close; sleeping
 //
 // Each file uses only those below it, or beside it. docs/protocol.md describes the
 // protocol, docs/ownership.md who owns which memory when.

@@ -62,11 +62,7 @@ func (d driver) Open(_ context.Context, cfg bmi.MethodConfig) (bmi.Method, error
 	if host != "" {
 		host = links.LocalAddr() // with the port, if it was the NIC that chose it
 	}
-	m := newMethod(d.Name(), host, links, cfg, opts)
-	if links.CanSleep() {
-		return &sleeper{m}, nil
-	}
-	return m, nil
+	return newMethod(d.Name(), host, links, cfg, opts), nil
 }
 
 // listenHost is the name that a NIC is opened with.

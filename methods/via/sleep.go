@@ -2,18 +2,16 @@ package via
 
 import "time"
 
-// sleeper is the method over a NIC that can be slept on (bmi.Sleeper).
-type sleeper struct{ *method }
-
-// Arm asks the NIC for wake-ups, unless there is work left.
-func (s sleeper) Arm() bool { return !s.Restless() && s.links.Arm() }
+// Arm asks the NIC for wake-ups, unless there is work left (bmi.Sleeper). A NIC that cannot be
+// slept on refuses.
+func (m *method) Arm() bool { return !m.Restless() && m.links.Arm() }
 
 // Disarm undoes Arm. The next Poll looks at the clock, because a deadline may have
 // ended the sleep.
-func (s sleeper) Disarm() {
-	s.links.Disarm()
-	s.LookAtClock()
+func (m *method) Disarm() {
+	m.links.Disarm()
+	m.LookAtClock()
 }
 
-func (s sleeper) Sleep(timeout time.Duration) { s.links.Sleep(timeout) }
-func (s sleeper) Wake()                       { s.links.Wake() }
+func (m *method) Sleep(timeout time.Duration) { m.links.Sleep(timeout) }
+func (m *method) Wake()                       { m.links.Wake() }

@@ -180,9 +180,9 @@ func (cq *CQ) Done() (*VI, Queue, error) {
 // park puts a completion where SendDone or RecvDone finds it.
 func (c Completion) park() {
 	if c.Queue == QueueSend {
-		c.VI.sendDone.push(c.Desc)
+		c.VI.sendDone.Push(c.Desc)
 	} else {
-		c.VI.recvDone.push(c.Desc)
+		c.VI.recvDone.Push(c.Desc)
 	}
 }
 

@@ -100,30 +100,3 @@ func Payload(d *Descriptor) (data []byte, ok bool) {
 	}
 	return nil, false
 }
-
-// A descList is a first-in, first-out list linked through Descriptor.Next.
-type descList struct {
-	head, tail *Descriptor
-}
-
-func (l *descList) push(d *Descriptor) {
-	d.Next = nil
-	if l.tail == nil {
-		l.head = d
-	} else {
-		l.tail.Next = d
-	}
-	l.tail = d
-}
-
-func (l *descList) pop() *Descriptor {
-	d := l.head
-	if d == nil {
-		return nil
-	}
-	if l.head = d.Next; l.head == nil {
-		l.tail = nil
-	}
-	d.Next = nil
-	return d
-}

@@ -50,7 +50,7 @@ func (n *NIC) deliver(ev *nic.Event) bool {
 	case nic.EventRecv:
 		vi := ev.Cookie.(*VI)
 		if vi.recvCQ == nil {
-			vi.recvDone.push(ev.Desc)
+			vi.recvDone.Push(ev.Desc)
 		} else if !vi.recvCQ.push(Completion{VI: vi, Desc: ev.Desc, Queue: QueueRecv}) {
 			n.info.CQFull++
 			return false
@@ -60,7 +60,7 @@ func (n *NIC) deliver(ev *nic.Event) bool {
 	case nic.EventSend:
 		vi := ev.Cookie.(*VI)
 		if vi.sendCQ == nil {
-			vi.sendDone.push(ev.Desc)
+			vi.sendDone.Push(ev.Desc)
 		} else if !vi.sendCQ.push(Completion{VI: vi, Desc: ev.Desc, Queue: QueueSend}) {
 			n.info.CQFull++
 			return false
@@ -99,12 +99,9 @@ func (n *NIC) connection(ev *nic.Event) {
 	}
 }
 
-// CanSleep reports whether the provider has a Sleeper. Arm, Sleep, Disarm and Wake are
-// that Sleeper's (see nic.Sleeper).
-func (n *NIC) CanSleep() bool { return n.sleeper != nil }
-
 // Arm makes arrivals from now on end Sleep. If it reports false the caller must poll
-// and not sleep: the device or the NIC has something ready.
+// and not sleep: the device or the NIC has something ready, or the device is no
+// nic.Sleeper. Arm, Sleep, Disarm and Wake are those of the device.
 func (n *NIC) Arm() bool {
 	if n.sleeper == nil || n.at < n.have || len(n.events) > 0 {
 		return false

@@ -43,20 +43,20 @@ func (vi *VI) PostSend(d *Descriptor) (done bool, err error) {
 //
 // If the queue completes through a CQ, RecvDone returns what CQ.Done announced.
 func (vi *VI) RecvDone() (*Descriptor, error) {
-	d := vi.recvDone.pop()
+	d := vi.recvDone.Pop()
 	if d == nil && vi.recvCQ == nil {
 		vi.n.Poll()
-		d = vi.recvDone.pop()
+		d = vi.recvDone.Pop()
 	}
 	return doneResult(d, vi.recvs)
 }
 
 // SendDone is RecvDone for the send queue.
 func (vi *VI) SendDone() (*Descriptor, error) {
-	d := vi.sendDone.pop()
+	d := vi.sendDone.Pop()
 	if d == nil && vi.sendCQ == nil {
 		vi.n.Poll()
-		d = vi.sendDone.pop()
+		d = vi.sendDone.Pop()
 	}
 	return doneResult(d, vi.sends)
 }
@@ -121,14 +121,14 @@ func (vi *VI) SendNotify(fn func(*VI, *Descriptor)) error {
 }
 
 func (vi *VI) notify() {
-	for vi.sendFn != nil && vi.sendDone.head != nil {
+	for vi.sendFn != nil && vi.sendDone.Head() != nil {
 		fn := vi.sendFn
 		_ = vi.SendNotify(nil) // cannot fail: a handler was there
-		fn(vi, vi.sendDone.pop())
+		fn(vi, vi.sendDone.Pop())
 	}
-	for vi.recvFn != nil && vi.recvDone.head != nil {
+	for vi.recvFn != nil && vi.recvDone.Head() != nil {
 		fn := vi.recvFn
 		_ = vi.RecvNotify(nil)
-		fn(vi, vi.recvDone.pop())
+		fn(vi, vi.recvDone.Pop())
 	}
 }

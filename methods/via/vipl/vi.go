@@ -36,7 +36,7 @@ type VI struct {
 	state          State
 	stale          bool // the port was connected once: it is replaced before the next use
 
-	recvDone, sendDone descList
+	recvDone, sendDone nic.Queue
 	n                  *NIC
 	attrs              VIAttributes
 	remote             Address
@@ -176,8 +176,8 @@ func (vi *VI) Query() VIInfo {
 		Attributes:     vi.attrs,
 		Remote:         vi.remote,
 		Err:            vi.err,
-		SendQueueEmpty: vi.sends == 0 && vi.sendDone.head == nil,
-		RecvQueueEmpty: vi.recvs == 0 && vi.recvDone.head == nil,
+		SendQueueEmpty: vi.sends == 0 && vi.sendDone.Head() == nil,
+		RecvQueueEmpty: vi.recvs == 0 && vi.recvDone.Head() == nil,
 	}
 }
 

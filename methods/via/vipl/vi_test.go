@@ -254,7 +254,6 @@ func TestPayload(t *testing.T) {
 
 func TestWithoutSleeperOrAllocator(t *testing.T) {
 	_, n, _ := stubbed(t, false)
-	assert.False(t, n.CanSleep())
 	assert.False(t, n.Arm())
 	n.Disarm()
 	n.Wake()

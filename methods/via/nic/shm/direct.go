@@ -12,7 +12,7 @@ import (
 // unless there is an obstacle that PostSend handles.
 func (p *Port) Claim(length int) []byte {
 	c := p.conn
-	if c == nil || c.state != connOpen || p.sends.head != nil || length > MTUBytes || c.sent == c.limit && !c.more() {
+	if c == nil || c.state != connOpen || p.sends.Head() != nil || length > MTUBytes || c.sent == c.limit && !c.more() {
 		return nil
 	}
 	var buffer, flags uint64

@@ -14,38 +14,10 @@ type Port struct {
 	conn   *conn // nil: idle
 	closed bool
 
-	recvs descQueue
-	sends descQueue // from the first descriptor that could not finish in PostSend
+	recvs nic.Queue
+	sends nic.Queue // from the first descriptor that could not finish in PostSend
 	// retired are former connections with buffers still on loan.
 	retired []*conn
-}
-
-// descQueue is a queue of descriptors, linked by their Next.
-type descQueue struct {
-	head, tail *nic.Descriptor
-	count      int
-}
-
-func (q *descQueue) append(d *nic.Descriptor) {
-	d.Next = nil
-	if q.tail == nil {
-		q.head = d
-	} else {
-		q.tail.Next = d
-	}
-	q.tail = d
-	q.count++
-}
-
-// take takes the head off a queue that has one.
-func (q *descQueue) take() *nic.Descriptor {
-	d := q.head
-	if q.head = d.Next; q.head == nil {
-		q.tail = nil
-	}
-	d.Next = nil
-	q.count--
-	return d
 }
 
 // OpenPort implements nic.Device. A depth of 0 means the maximum.
@@ -87,7 +59,7 @@ func (p *Port) rights() rights {
 // attach joins the port to a connection and grants the receives that are already posted.
 func (p *Port) attach(c *conn) {
 	p.conn, c.port = c, p
-	for range p.recvs.count {
+	for range p.recvs.Len() {
 		c.grant()
 	}
 }
@@ -102,11 +74,11 @@ func (p *Port) detach(c *conn) {
 
 // flush returns everything posted.
 func (p *Port) flush() {
-	for p.recvs.head != nil {
-		p.giveBack(nic.EventRecv, p.recvs.take(), nic.StatusFlushed)
+	for p.recvs.Head() != nil {
+		p.giveBack(nic.EventRecv, p.recvs.Pop(), nic.StatusFlushed)
 	}
-	for p.sends.head != nil {
-		p.giveBack(nic.EventSend, p.sends.take(), nic.StatusFlushed)
+	for p.sends.Head() != nil {
+		p.giveBack(nic.EventSend, p.sends.Pop(), nic.StatusFlushed)
 	}
 }
 
@@ -125,7 +97,7 @@ func (p *Port) Disconnect() {
 	case p.closed || p.dev.closed:
 	case p.conn != nil:
 		p.conn.end(nil, codeNone)
-	case p.recvs.head != nil:
+	case p.recvs.Head() != nil:
 		p.flush()
 		p.dev.push(nic.Event{Kind: nic.EventDisconnected, Cookie: p.cookie, Conn: &nic.ConnEvent{}})
 	}

@@ -196,7 +196,7 @@ func (d *Device) work() {
 	kept := 0
 	for _, p := range ports {
 		p.workOn()
-		if p.sends.head != nil {
+		if p.sends.Head() != nil {
 			ports[kept] = p
 			kept++
 		}
@@ -206,8 +206,8 @@ func (d *Device) work() {
 }
 
 func (p *Port) workOn() {
-	for budget := rdmaPollBytes; budget > 0 && p.sends.head != nil; {
-		c, d := p.conn, p.sends.head
+	for budget := rdmaPollBytes; budget > 0 && p.sends.Head() != nil; {
+		c, d := p.conn, p.sends.Head()
 		before := d.Length
 		status := c.rdma(d, budget)
 		budget -= d.Length - before
@@ -217,7 +217,7 @@ func (p *Port) workOn() {
 		if p.conn != c {
 			return // the other side broke the rules; the descriptor came back with the rest
 		}
-		p.giveBack(nic.EventSend, p.sends.take(), status)
+		p.giveBack(nic.EventSend, p.sends.Pop(), status)
 		if status == nic.StatusNoDescriptor {
 			c.outrun()
 		}

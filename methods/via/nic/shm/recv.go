@@ -16,7 +16,7 @@ func (p *Port) PostRecv(d *nic.Descriptor) error {
 	if p.closed || p.dev.closed {
 		return nic.ErrClosed
 	}
-	if p.recvs.count >= p.attrs.RecvDepth {
+	if p.recvs.Len() >= p.attrs.RecvDepth {
 		return nic.ErrAgain
 	}
 	if len(d.Segments) != 0 {
@@ -35,7 +35,7 @@ func (p *Port) PostRecv(d *nic.Descriptor) error {
 		return nic.ErrAgain
 	}
 	d.Status, d.Length, d.Data = nic.StatusPending, 0, nil
-	p.recvs.append(d)
+	p.recvs.Push(d)
 	if c != nil {
 		c.grant()
 	}
@@ -111,7 +111,7 @@ func (c *conn) take(h uint64, out []nic.Event, n int) int {
 			c.breakRules("a slot header that cannot be")
 			return n
 		}
-		d := p.recvs.take()
+		d := p.recvs.Pop()
 		c.deliver(d, h, length)
 		if h&flagImmediate != 0 {
 			d.Flags |= nic.FlagImmediate

@@ -18,7 +18,7 @@ func (p *Port) PostSend(d *nic.Descriptor) (done bool, err error) {
 	if c == nil || c.state != connOpen {
 		return false, p.notConnected()
 	}
-	if p.sends.head != nil || d.Op != nic.OpSend {
+	if p.sends.Head() != nil || d.Op != nic.OpSend {
 		return p.postOrdered(c, d)
 	}
 	d.Length = 0
@@ -47,11 +47,11 @@ func (p *Port) postOrdered(c *conn, d *nic.Descriptor) (done bool, err error) {
 	if d.Op != nic.OpSend && d.Op != nic.OpRDMAWrite && d.Op != nic.OpRDMARead {
 		return false, fmt.Errorf("shm: descriptor with operation %d on a send queue", d.Op)
 	}
-	if p.sends.count >= p.attrs.SendDepth {
+	if p.sends.Len() >= p.attrs.SendDepth {
 		return false, nic.ErrAgain
 	}
 	d.Status, d.Length = nic.StatusPending, 0
-	if p.sends.head == nil {
+	if p.sends.Head() == nil {
 		if d.Status = c.rdma(d, rdmaCallBytes); d.Status != nic.StatusPending {
 			if d.Status == nic.StatusNoDescriptor {
 				c.outrun()
@@ -61,7 +61,7 @@ func (p *Port) postOrdered(c *conn, d *nic.Descriptor) (done bool, err error) {
 		p.dev.busy = append(p.dev.busy, p)
 		p.dev.urgent = true
 	}
-	p.sends.append(d)
+	p.sends.Push(d)
 	return false, nil
 }
 
