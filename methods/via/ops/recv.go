@@ -9,10 +9,19 @@ import (
 
 // PostRecv takes over a receive. While the connection is being taken down it is kept.
 func (o *Ops) PostRecv(op *bmi.Op) {
-	r := op.Peer.(*Peer)
-	if r.MayRecv() {
+	switch r := op.Peer.(*Peer); {
+	case !r.MayRecv():
+		o.recvLater(r, op)
+	case r.inbox.Early() == 0:
+		o.inbox.Wait(&r.inbox, op)
+	default:
 		o.recv(r, op)
-	} else if err := o.Refusal(&r.Peer, "receive"); err != nil {
+	}
+}
+
+// recvLater keeps a receive, or refuses it.
+func (o *Ops) recvLater(r *Peer, op *bmi.Op) {
+	if err := o.Refusal(&r.Peer, "receive"); err != nil {
 		op.Complete(0, err)
 	} else {
 		o.begin(r, op, phasePostponed)
@@ -36,10 +45,6 @@ func (o *Ops) Recovered(p *peers.Peer) {
 // recv gives a receive to the inbox.
 func (o *Ops) recv(r *Peer, op *bmi.Op) {
 	early := r.inbox.Early()
-	if early == 0 {
-		o.inbox.Wait(&r.inbox, op)
-		return
-	}
 	switch owner := o.inbox.Post(&r.inbox, op).(type) {
 	case *wire.RTS:
 		o.startLarge(r, op, owner)
