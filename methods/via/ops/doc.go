@@ -12,6 +12,7 @@
 //	send      sends, and the queue of those that wait
 //	self      messages of an endpoint to itself
 //	large     large messages: their packets
+//	choose    whether they move by RDMA or in packets
 //	move      moving their bytes, by RDMA or in DATA packets
 //	memory    their memory, and the end of operations that use it
 //	file      messages from files
