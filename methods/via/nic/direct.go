@@ -5,7 +5,7 @@ package nic
 type DirectPort interface {
 	// Claim returns device memory for a message of a length, in bytes, of at most
 	// Caps.MTUBytes. nil means that the message must be posted instead, for whatever
-	// reason. Until Publish nothing else may be done with the device; afterwards the memory
+	// reason; a port that is not connected returns nil. Until Publish nothing else may be done with the device; afterwards the memory
 	// is the device's again.
 	Claim(length int) []byte
 	// Publish sends the message in the memory of the last Claim. It has the effect of a

@@ -35,9 +35,9 @@ func (ps *Peers) Requested(q *link.Request, err error) {
 		p.user.Store(&bmi.User{UID: q.User.UID, Groups: q.User.Groups})
 	}
 	p.otherUser = q.OtherUser
-	ps.newestQ++
-	ps.requests[ps.newestQ] = q
-	ps.Step(p, peer.Event{Kind: peer.EventLinkRequest, Request: ps.newestQ, Hello: peer.Hello{
+	ps.lastRequest++
+	ps.requests[ps.lastRequest] = q
+	ps.Step(p, peer.Event{Kind: peer.EventLinkRequest, Request: ps.lastRequest, Hello: peer.Hello{
 		Version: version16(ask.Version),
 		Session: ask.Session,
 		Attempt: ask.Attempt,

@@ -53,13 +53,13 @@ type Peers struct {
 	actions []action // of the steps under way
 	stepped []peer.Action
 
-	ids      *peer.IDs[*Peer]
-	newest   peer.ID
-	byHost   map[string]*Peer
-	requests map[peer.Request]*link.Request // that wait for an answer
-	newestQ  peer.Request
-	closing  bool
-	past     bmi.Traffic // of peers forgotten
+	ids         *peer.IDs[*Peer]
+	newest      peer.ID
+	byHost      map[string]*Peer
+	requests    map[peer.Request]*link.Request // that wait for an answer
+	lastRequest peer.Request
+	closing     bool
+	past        bmi.Traffic // of peers forgotten
 }
 
 // action is what the machine of a peer asks for.

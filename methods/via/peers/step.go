@@ -149,7 +149,7 @@ func (ps *Peers) forget(p *Peer) {
 	ps.past.Add(&count)
 }
 
-// unlist makes the address of a peer that of a new record.
+// unlist frees the address of a peer for a new record.
 func (ps *Peers) unlist(p *Peer) {
 	if ps.byHost[p.host()] == p {
 		delete(ps.byHost, p.host())
