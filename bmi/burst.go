@@ -51,7 +51,7 @@ func (l *lane) sendBurstLocked(to Addr, posts []Post) (n int, err error) {
 		if size > in.sizeMax[KindSend] {
 			return i, in.misfit(KindSend, 0, size)
 		}
-		if size <= in.quickBytes && in.quick.SendNow(to.e.peer, KindSend, 0, p.Tag, p.Buf, nil) {
+		if size <= in.nowBytes && in.sender.SendNow(to.e.peer, KindSend, 0, p.Tag, p.Buf, nil) {
 			p.Posted = Posted{Done: true, Size: size}
 			continue
 		}

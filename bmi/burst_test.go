@@ -100,7 +100,7 @@ func TestBurstsOfWrongPosts(t *testing.T) {
 // TestBurstsTrySmallSendsFirst: as single ones, small sends need no operation if the method takes them at once.
 func TestBurstsTrySmallSendsFirst(t *testing.T) {
 	var asked []string
-	f := &fake{quickBytes: 1, now: func(head, body []byte) bool {
+	f := &fake{nowBytes: 1, now: func(head, body []byte) bool {
 		asked = append(asked, string(head)+string(body))
 		return len(asked)%2 == 0
 	}}

@@ -120,9 +120,9 @@ func (e *Endpoint) openMethod(ctx context.Context, name string, listen []string)
 	in.info = in.method.Info()
 	in.info.Name = name
 	in.sizeMax = [...]int{KindSend: in.info.MaxExpectedSize, KindSendUnexpected: in.info.MaxUnexpectedSize}
-	in.quickBytes = -1
-	if in.quick, _ = in.method.(QuickSender); in.quick != nil {
-		in.quickBytes = in.quick.QuickBytes()
+	in.nowBytes = -1
+	if in.sender, _ = in.method.(NowSender); in.sender != nil {
+		in.nowBytes = in.sender.NowBytes()
 	}
 	if in.info.FileSends {
 		in.files, in.info.FileSends = in.method.(FileSender)

@@ -27,21 +27,21 @@ type fake struct {
 	polling bool
 	closed  bool
 
-	poll       func(*fake) bool             // called by Poll
-	post       func(*fake, *bmi.Op)         // called by PostSend; nil: keep
-	now        func(head, body []byte) bool // called by SendNow; nil: false
-	quickBytes int
-	next       func() (time.Duration, bool) // NextDeadline
-	cancel     func(*fake, *bmi.Op)         // nil: complete with ErrCancelled
-	refuses    bool                         // Arm always reports that something is there
-	leaves     bool                         // Close completes nothing
-	files      bool                         // Info says FileSends
-	clock      func() time.Duration
-	mu         sync.Mutex // guards the fields below, which tests read
-	sleeping   bool
-	sleeps     []time.Duration
-	polls      int
-	wake       chan struct{}
+	poll     func(*fake) bool             // called by Poll
+	post     func(*fake, *bmi.Op)         // called by PostSend; nil: keep
+	now      func(head, body []byte) bool // called by SendNow; nil: false
+	nowBytes int
+	next     func() (time.Duration, bool) // NextDeadline
+	cancel   func(*fake, *bmi.Op)         // nil: complete with ErrCancelled
+	refuses  bool                         // Arm always reports that something is there
+	leaves   bool                         // Close completes nothing
+	files    bool                         // Info says FileSends
+	clock    func() time.Duration
+	mu       sync.Mutex // guards the fields below, which tests read
+	sleeping bool
+	sleeps   []time.Duration
+	polls    int
+	wake     chan struct{}
 }
 
 type fakeDriver struct{}
@@ -112,15 +112,15 @@ func (f *fake) PostSendFile(op *bmi.Op) {
 	f.PostSend(op)
 }
 
-// SendNow implements bmi.QuickSender.
+// SendNow implements bmi.NowSender.
 func (f *fake) SendNow(to bmi.Peer, kind bmi.Kind, _ bmi.Class, _ bmi.Tag, head, body []byte) bool {
 	f.must(to == bmi.Peer(fakePeer{}), "SendNow to another peer")
 	f.must(kind == bmi.KindSend || kind == bmi.KindSendUnexpected, "SendNow of a receive")
 	return f.now != nil && f.now(head, body)
 }
 
-// QuickBytes implements bmi.QuickSender.
-func (f *fake) QuickBytes() int { return f.quickBytes }
+// NowBytes implements bmi.NowSender.
+func (f *fake) NowBytes() int { return f.nowBytes }
 
 func (f *fake) PostRecv(op *bmi.Op) {
 	f.must(op.Private == nil, "Private is not nil")

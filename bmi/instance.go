@@ -19,11 +19,11 @@ type instance struct {
 	index  int
 	method Method
 	info   Info
-	quick  QuickSender // nil: every send has an Op
-	files  FileSender  // nil: the method cannot send from files
-	// quickBytes is the largest send that is tried without an Op; < 0: none.
-	quickBytes int
-	sizeMax    [KindRecv]int // the largest send of each kind, in bytes
+	sender NowSender  // nil: every send has an Op
+	files  FileSender // nil: the method cannot send from files
+	// nowBytes is the largest send that is tried without an Op; < 0: none.
+	nowBytes int
+	sizeMax  [KindRecv]int // the largest send of each kind, in bytes
 
 	// Guarded by the engine lock.
 	lanes   []*lane // by Context.index; nil where the context posted nothing yet

@@ -96,13 +96,13 @@ type Checker interface {
 	Check(peer Peer) error
 }
 
-// A QuickSender is a method that can send a small message within a call, without an Op.
-type QuickSender interface {
+// A NowSender is a method that can send a small message within a call, without an Op.
+type NowSender interface {
 	// SendNow sends head and body together as one message, expected or unexpected, and keeps neither. If it returns false, for
 	// whatever reason, nothing has happened and the caller must post the message.
 	SendNow(to Peer, kind Kind, class Class, tag Tag, head, body []byte) bool
-	// QuickBytes is the size of the largest message that SendNow can take. It does not change.
-	QuickBytes() int
+	// NowBytes is the size of the largest message that SendNow can take. It does not change.
+	NowBytes() int
 }
 
 // A FileSender is a method that reads the bytes of a message from a file itself, with less copying than through a buffer. It is

@@ -13,7 +13,7 @@ import (
 // reach it.
 func TestSendUnexpectedNow(t *testing.T) {
 	asked := 0
-	f := &fake{quickBytes: 5, now: func(head, body []byte) bool {
+	f := &fake{nowBytes: 5, now: func(head, body []byte) bool {
 		asked++
 		return string(head)+string(body) == "now"
 	}}
@@ -53,7 +53,7 @@ func TestSendUnexpectedNow(t *testing.T) {
 func TestSmallSendsNeedNoOp(t *testing.T) {
 	takes := false
 	var asked []string
-	f := &fake{quickBytes: 4, now: func(head, body []byte) bool {
+	f := &fake{nowBytes: 4, now: func(head, body []byte) bool {
 		asked = append(asked, string(head)+string(body))
 		return takes
 	}}

@@ -33,7 +33,7 @@ func (c *Context) SendUnexpectedNow(to Addr, class Class, tag Tag, head, body []
 		return false
 	}
 	in := to.e.in
-	if len(head)+len(body) > in.quickBytes || class != 0 && !in.info.Classes {
+	if len(head)+len(body) > in.nowBytes || class != 0 && !in.info.Classes {
 		return false
 	}
 	in.Lock()
@@ -45,7 +45,7 @@ func (c *Context) SendUnexpectedNow(to Addr, class Class, tag Tag, head, body []
 // sendNowLocked sends a message without an operation, if that is possible now.
 func (in *instance) sendNowLocked(c *Context, to Addr, kind Kind, class Class, tag Tag, head, body []byte) bool {
 	l := in.existingLocked(c) // nil before the first post
-	return l != nil && in.mayPost(l, to) && in.quick.SendNow(to.e.peer, kind, class, tag, head, body)
+	return l != nil && in.mayPost(l, to) && in.sender.SendNow(to.e.peer, kind, class, tag, head, body)
 }
 
 // PostSendList is PostSend of one message gathered from pieces. The list itself may be used
@@ -75,7 +75,7 @@ func (c *Context) postOne(kind Kind, class Class, a Addr, tag Tag, buf []byte, u
 		return Posted{}, err
 	}
 	in.Lock()
-	if kind != KindRecv && len(buf) <= in.quickBytes && in.sendNowLocked(c, a, kind, class, tag, buf, nil) {
+	if kind != KindRecv && len(buf) <= in.nowBytes && in.sendNowLocked(c, a, kind, class, tag, buf, nil) {
 		in.unlock()
 		return Posted{Done: true, Size: len(buf)}, nil
 	}

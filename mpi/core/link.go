@@ -22,7 +22,7 @@ type link struct {
 	known     bool // the other side sent HELLO, so it knows the connection
 	bye       bool // the other side sent BYE
 	gone      bool
-	quick     bool // bmi has sent a message within the call
+	sendsNow  bool // bmi has sent a message within the call
 	congested bool // bmi could not send the last one within the call
 
 	answering int                         // answers in bmi, not sent yet

@@ -115,7 +115,7 @@ func (l *link) sendEager(o *op, id uint32) (free bool) {
 	if id == 0 && contiguous && o.size > smallPacketMax-wire.EagerBytes && e.held.Empty() {
 		return l.sendGathered(o, h, mem)
 	}
-	if contiguous && l.sendQuick(h, mem) {
+	if contiguous && l.sendNow(h, mem) {
 		return true
 	}
 	b := h.Append(e.buffer(wire.EagerBytes + o.size))
@@ -187,7 +187,7 @@ func (s *Scope) sendNow(p *Proc, mode Mode, mem []byte, bits matchbits.Bits) boo
 	charged, told := p.charged, p.told
 	p.charged += uint32(len(mem)) + chargeBytes
 	h := wire.Eager{Credit: p.tell(), Bits: uint64(bits)}
-	if l.sendQuick(h, mem) {
+	if l.sendNow(h, mem) {
 		return true
 	}
 	if len(mem) > smallPacketMax-wire.EagerBytes {
@@ -199,8 +199,8 @@ func (s *Scope) sendNow(p *Proc, mode Mode, mem []byte, bits matchbits.Bits) boo
 	return true
 }
 
-// sendQuick sends a small message that bmi takes without an operation.
-func (l *link) sendQuick(h wire.Eager, mem []byte) bool {
+// sendNow sends a small message that bmi takes without an operation.
+func (l *link) sendNow(h wire.Eager, mem []byte) bool {
 	e := l.e
 	if !e.held.Empty() || l.gone {
 		return false
@@ -208,8 +208,8 @@ func (l *link) sendQuick(h wire.Eager, mem []byte) bool {
 	head := h.Append(e.head[:0])
 	sent := e.ctx.SendUnexpectedNow(l.addr, class, bmi.Tag(wire.KindEager), head, mem)
 	// A larger message may be refused for its size, which says nothing about room.
-	l.congested = l.quick && !sent && len(mem) <= smallPacketMax-wire.EagerBytes
-	l.quick = l.quick || sent
+	l.congested = l.sendsNow && !sent && len(mem) <= smallPacketMax-wire.EagerBytes
+	l.sendsNow = l.sendsNow || sent
 	return sent
 }
 

@@ -71,8 +71,8 @@ func (ls *Links) Serve(c Consumer) { ls.consumer = c }
 // Depth is how many receives a link posts for its peer: the peer's credits.
 func (ls *Links) Depth() int { return ls.depth }
 
-// DirectBytes is the size of the largest body that SendNow can take; < 0: none.
-func (ls *Links) DirectBytes() int {
+// NowBytes is the size of the largest body that SendNow can take; < 0: none.
+func (ls *Links) NowBytes() int {
 	if _, ok := ls.Device().(nic.DirectDevice); !ok {
 		return -1
 	}

@@ -129,7 +129,7 @@ func (e *end) send() {
 			e.link.Await()
 			return
 		}
-		if len(b) <= e.DirectBytes() && e.link.SendNow(matchbits.TypeExpected, 0, 0, b[:1], b[1:]) {
+		if len(b) <= e.NowBytes() && e.link.SendNow(matchbits.TypeExpected, 0, 0, b[:1], b[1:]) {
 			e.next++
 			continue
 		}

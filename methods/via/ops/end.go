@@ -12,7 +12,7 @@ func (o *Ops) Ended(p *peers.Peer, reason peer.Reason, err error) {
 	o.abandonParts(r, err)
 	o.inbox.Fail(&r.inbox, err)
 	for r.sends.Len() > 0 {
-		r.sends.Remove(&r.sends.First().queued)
+		r.sends.Pop()
 	}
 	o.resume(r) // they find that they failed
 	var next *opState

@@ -18,15 +18,15 @@ import (
 type Ops struct {
 	// What every message touches comes first.
 	*peers.Peers
-	host        bmi.Host
-	links       *link.Links
-	inbox       *inbox.Inbox
-	caps        nic.Caps
-	eagerBytes  int
-	splitBytes  int // size from which both sides move a half each of a large message
-	directBytes int // largest message that may leave without a descriptor; < 0: none
-	polls       uint
-	budget      int // bytes of large messages that this Poll may still move
+	host       bmi.Host
+	links      *link.Links
+	inbox      *inbox.Inbox
+	caps       nic.Caps
+	eagerBytes int
+	splitBytes int // size from which both sides move a half each of a large message
+	nowBytes   int // largest message that may leave without a descriptor; < 0: none
+	polls      uint
+	budget     int // bytes of large messages that this Poll may still move
 
 	// Operations with something to do in the next Poll.
 	moving   queue.Rounds[*opState] // a part of them was not given to the NIC yet

@@ -23,10 +23,10 @@ func New(links *link.Links, cfg Config) *Ops {
 	caps := links.Caps()
 	o := &Ops{
 		host: cfg.Host, links: links, caps: caps,
-		eagerBytes:  min(cfg.EagerBytes, EagerPacketsMax*(caps.MTUBytes-wire.HeaderLen)),
-		splitBytes:  cfg.SplitBytes,
-		directBytes: links.DirectBytes(),
-		ways:        make(map[*Peer]*bulk.Chooser),
+		eagerBytes: min(cfg.EagerBytes, EagerPacketsMax*(caps.MTUBytes-wire.HeaderLen)),
+		splitBytes: cfg.SplitBytes,
+		nowBytes:   links.NowBytes(),
+		ways:       make(map[*Peer]*bulk.Chooser),
 	}
 	cfg.Wake, cfg.Errors = cfg.Host.Wake, &bmi.ErrorCounts{}
 	cfg.Machine.Local.EagerBytes = uint32(o.eagerBytes)

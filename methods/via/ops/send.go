@@ -12,7 +12,7 @@ import (
 func (o *Ops) PostSend(op *bmi.Op) {
 	r := op.Peer.(*Peer)
 	switch {
-	case len(op.Bufs) == 1 && op.Size <= o.directBytes && !fromFile(op) &&
+	case len(op.Bufs) == 1 && op.Size <= o.nowBytes && !fromFile(op) &&
 		o.SendNow(r, op.Kind, op.Class, op.Tag, op.Bufs[0], nil):
 		op.Complete(op.Size, nil)
 	case op.Size <= int(r.oneBytes) && r.sends.Len() == 0 && r.Link.MayMessage():
@@ -28,7 +28,7 @@ func (o *Ops) PostSend(op *bmi.Op) {
 func (o *Ops) PostSendFile(op *bmi.Op) { o.PostSend(op) }
 
 // SendNow sends a small message at once, if nothing is in its way and the NIC takes it without
-// a descriptor (bmi.QuickSender).
+// a descriptor (bmi.NowSender).
 func (o *Ops) SendNow(to bmi.Peer, kind bmi.Kind, class bmi.Class, tag bmi.Tag, head, body []byte) bool {
 	r := to.(*Peer)
 	size := len(head) + len(body)
@@ -40,8 +40,8 @@ func (o *Ops) SendNow(to bmi.Peer, kind bmi.Kind, class bmi.Class, tag bmi.Tag, 
 	return true
 }
 
-// QuickBytes is the size of the largest message that SendNow can take (bmi.QuickSender).
-func (o *Ops) QuickBytes() int { return o.directBytes }
+// NowBytes is the size of the largest message that SendNow can take (bmi.NowSender).
+func (o *Ops) NowBytes() int { return o.nowBytes }
 
 // sendOne sends a message as one packet, which may go now.
 func (o *Ops) sendOne(r *Peer, op *bmi.Op) {
