@@ -46,7 +46,7 @@ bench-deps: ## install what bench compares with (Debian)
 	$(SUDO) apt-get install -qy --no-install-recommends openmpi-bin libopenmpi-dev mpich libmpich-dev ucx-utils libucx-dev libfabric-bin
 
 profile: ## take the profiles that the compiler optimises cmd/bmi and cmd/mpibench by (default.pgo), from benchmarks
-	$(GO) test ./methods/via -run '^$$' -bench '^BenchmarkMessage$$' -benchtime 5s -cpuprofile cmd/bmi/default.pgo -o /dev/null
+	$(GO) test ./methods/via -run '^$$' -bench '^Benchmark(Message|Burst)$$' -benchtime 5s -cpuprofile cmd/bmi/default.pgo -o /dev/null
 	$(GO) test ./mpi -run '^$$' -bench '^Benchmark(PingPong|Rate|Barrier|Allreduce)$$' -benchtime 5s -count 4 -cpuprofile mpi.pgo -o /dev/null
 	$(GO) tool pprof -proto mpi.pgo cmd/bmi/default.pgo > cmd/mpibench/default.pgo
 	rm mpi.pgo

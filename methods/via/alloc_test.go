@@ -18,6 +18,8 @@ type pingPair struct {
 	toB, toA   bmi.Addr
 	in, out    []byte
 	completion [4]bmi.Completion
+	posts      [16]bmi.Post
+	completed  [16]bmi.Completion
 }
 
 // way is what a pair is connected by: a variable of the environment, and an
@@ -86,6 +88,37 @@ func (p *pingPair) message() {
 	}
 }
 
+// burst moves several messages at once.
+func (p *pingPair) burst() {
+	window := func(buf []byte) []bmi.Post {
+		for i := range p.posts {
+			p.posts[i] = bmi.Post{Tag: 1, Buf: buf}
+		}
+		return p.posts[:]
+	}
+	if _, err := p.cb.PostRecvs(p.toA, window(p.in)); err != nil {
+		p.t.Fatal("receives", err)
+	}
+	if _, err := p.ca.PostSends(p.toB, window(p.out)); err != nil {
+		p.t.Fatal("sends", err)
+	}
+	for got := 0; got < len(p.posts); {
+		n, err := p.cb.TestContext(p.completed[:], 0)
+		if err != nil {
+			p.t.Fatal("receives", err)
+		}
+		for _, c := range p.completed[:n] {
+			if c.Err != nil {
+				p.t.Fatal("receives", c.Err)
+			}
+		}
+		if _, err := p.ca.TestContext(p.completed[:], 0); err != nil {
+			p.t.Fatal("sends", err)
+		}
+		got += n
+	}
+}
+
 // TestNoAllocations: a small message allocates nothing between its post and its
 // completion, on either side.
 func TestNoAllocations(t *testing.T) {
@@ -98,6 +131,7 @@ func TestNoAllocations(t *testing.T) {
 				t.Run(strconv.Itoa(size), func(t *testing.T) {
 					p := newPingPair(t, size, how)
 					require.Zero(t, testing.AllocsPerRun(2000, p.message))
+					require.Zero(t, testing.AllocsPerRun(200, p.burst), "bursts")
 				})
 			}
 		})
@@ -111,5 +145,14 @@ func BenchmarkMessage(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		p.message()
+	}
+}
+
+// BenchmarkBurst is what a window of small messages costs.
+func BenchmarkBurst(b *testing.B) {
+	p := newPingPair(b, 8, ways(b)["shm"])
+	b.ReportAllocs()
+	for b.Loop() {
+		p.burst()
 	}
 }
