@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -14,10 +13,13 @@ type variant struct {
 	name   string // of the contender
 	method string
 	env    []string // environment of its processes
+	rates  []int    // sizes of the messages whose rate is measured
 }
 
 // plain is a method without further settings.
-func plain(method string) variant { return variant{name: method, method: method} }
+func plain(method string) variant {
+	return variant{name: method, method: method, rates: []int{rateSize}}
+}
 
 // perfCommand runs `bmi perf` of a method with some of its options.
 func perfCommand(ctx context.Context, cfg config, v variant, args ...string) ([]perf.Result, error) {
@@ -68,7 +70,7 @@ func oursContender(cfg config, v variant) contender {
 	return contender{name: v.name, run: func(ctx context.Context) ([]perf.Result, error) {
 		runs := [][]string{
 			{"-test", "latency", "-size", sizeList(cfg.sizes.latencies)},
-			{"-test", "rate", "-size", fmt.Sprint(rateSize)},
+			{"-test", "rate", "-size", sizeList(v.rates)},
 		}
 		if len(cfg.sizes.bandwidths) > 0 {
 			runs = append(runs, []string{"-test", "bandwidth,bidirectional", "-size", sizeList(cfg.sizes.bandwidths)})

@@ -23,15 +23,18 @@ const (
 	envInsecure = "VIADUCT_UDP_INSECURE"
 )
 
+// udpRateSizes are the sizes of the messages whose rate over UDP is measured.
+var udpRateSizes = []int{rateSize, udpSmallSize}
+
 // insecureUDP is the variant without a key, whatever the environment of the
 // comparison says.
 func insecureUDP() variant {
-	return variant{name: oursUDP, method: methodUDP, env: []string{envKeyFile + "=", envKey + "=", envInsecure + "=1"}}
+	return variant{name: oursUDP, method: methodUDP, env: []string{envKeyFile + "=", envKey + "=", envInsecure + "=1"}, rates: udpRateSizes}
 }
 
 // secureUDP is the variant with the key of this comparison.
 func secureUDP(cfg config) variant {
-	return variant{name: oursUDPSecure, method: methodUDP, env: []string{envKeyFile + "=" + cfg.keyFile, envKey + "=", envInsecure + "="}}
+	return variant{name: oursUDPSecure, method: methodUDP, env: []string{envKeyFile + "=" + cfg.keyFile, envKey + "=", envInsecure + "="}, rates: udpRateSizes}
 }
 
 // udpContender is the limit for UDP.
