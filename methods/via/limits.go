@@ -12,7 +12,7 @@ import (
 const (
 	// CreditsPerPeer is the number of receives that are posted for each
 	// connected peer, unless the device's queues are shorter.
-	CreditsPerPeer = 64
+	CreditsPerPeer = 96
 
 	// closeSpinPolls is how many fruitless Polls Close makes before it sleeps.
 	closeSpinPolls = 100

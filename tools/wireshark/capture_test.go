@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"net/netip"
+	"slices"
 	"sync"
 
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram"
@@ -38,6 +39,13 @@ func (c *capture) take() []datagram {
 	all := c.all
 	c.all = nil
 	return all
+}
+
+// some reports whether a datagram since the last take has a property.
+func (c *capture) some(has func(datagram) bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.all, has)
 }
 
 // tapped is a device whose sockets report what they send.

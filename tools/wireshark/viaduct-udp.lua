@@ -51,11 +51,11 @@ local f = {
 	checksum_good = ProtoField.bool("viaduct_udp.checksum.good", "Good"),
 
 	flags = ProtoField.uint8("viaduct_udp.flags", "Flags", base.HEX),
-	has_segment = ProtoField.bool("viaduct_udp.flags.segment", "A segment follows", 8, nil, 1),
+	has_segment = ProtoField.bool("viaduct_udp.flags.segment", "Segments follow", 8, nil, 1),
 	has_ack = ProtoField.bool("viaduct_udp.flags.ack", "Ack counts", 8, nil, 2),
 	answer = ProtoField.bool("viaduct_udp.flags.answer", "Answer at once", 8, nil, 4),
 	has_echo = ProtoField.bool("viaduct_udp.flags.echo", "Echo counts", 8, nil, 8),
-	seq = ProtoField.uint32("viaduct_udp.seq", "Sequence number", base.DEC),
+	seq = ProtoField.uint32("viaduct_udp.seq", "Sequence number of the first segment", base.DEC),
 	ack = ProtoField.uint32("viaduct_udp.ack", "Ack", base.DEC),
 	stamp = ProtoField.uint32("viaduct_udp.stamp", "Stamp (us)", base.DEC),
 	echo = ProtoField.uint32("viaduct_udp.echo", "Echo (us)", base.DEC),
@@ -64,6 +64,8 @@ local f = {
 
 	segment = ProtoField.uint8("viaduct_udp.segment", "Segment", base.DEC, segments),
 	has_immediate = ProtoField.bool("viaduct_udp.segment.has_immediate", "Immediate data", 8, nil, 1),
+	has_next = ProtoField.bool("viaduct_udp.segment.has_next", "Another segment follows", 8, nil, 2),
+	length = ProtoField.uint16("viaduct_udp.segment.length", "Length of the data", base.DEC),
 	message = ProtoField.uint32("viaduct_udp.message", "Message number", base.DEC),
 	immediate = ProtoField.uint32("viaduct_udp.immediate", "Immediate data", base.HEX),
 	bye_reason = ProtoField.uint32("viaduct_udp.bye_reason", "Reason", base.DEC, reasons),
@@ -248,18 +250,32 @@ local function via(buf, tree)
 	return types[kind] and ", " .. types[kind] or ""
 end
 
+-- segment shows the first segment of a range, and returns how many bytes it has with its
+-- data; 0 if it is the last one, or malformed.
 local function segment(buf, tree)
-	local kind = buf(0, 1):uint()
+	local kind = buf:len() > 0 and buf(0, 1):uint() or 0
 	local head = (kind == 2 or kind == 3) and 40 or 24
 	if not segments[kind] or buf:len() < head then
 		tree:add_proto_expert_info(malformed)
-		return ", malformed segment"
+		return ", malformed segment", 0
 	end
-	local t = tree:add(buf(), "Segment: " .. segments[kind])
+	local flags, bytes = buf(1, 1):uint(), 0
+	local n = buf:len() - head
+	if flags >= 2 then
+		n = buf(2, 2):le_uint()
+		bytes = head + n
+		if bytes >= buf:len() then
+			tree:add_proto_expert_info(malformed)
+			return ", malformed segment", 0
+		end
+	end
+	local t = tree:add(buf(0, head + n), "Segment: " .. segments[kind])
 	t:add(f.segment, buf(0, 1))
 	t:add(f.has_immediate, buf(1, 1))
+	t:add(f.has_next, buf(1, 1))
+	if bytes > 0 then t:add_le(f.length, buf(2, 2)) end
 	t:add_le(f.message, buf(4, 4))
-	if buf(1, 1):uint() == 1 then
+	if flags % 2 == 1 then
 		t:add_le(kind == 6 and f.bye_reason or f.immediate, buf(8, 4))
 	end
 	t:add_le(f.total, buf(12, 4))
@@ -270,12 +286,11 @@ local function segment(buf, tree)
 		t:add_le(f.handle, buf(32, 8))
 	end
 	local info = string.format(", %s %u, offset %u of %u", segments[kind], buf(4, 4):le_uint(), buf(16, 4):le_uint(), buf(12, 4):le_uint())
-	local n = buf:len() - head
-	if n > 0 then t:add(f.data, buf(head)) end
+	if n > 0 then t:add(f.data, buf(head, n)) end
 	if kind == 1 and n >= 16 and buf(16, 4):le_uint() == 0 then
 		info = info .. via(buf(head, 16), t)
 	end
-	return info
+	return info, bytes
 end
 
 -- transport shows the contents of a PACKET that is not sealed.
@@ -309,8 +324,11 @@ local function transport(buf, tree)
 		info = info .. string.format(" [%u,%u)", buf(at, 4):le_uint(), buf(at + 4, 4):le_uint())
 		at = at + 8
 	end
-	if flags % 2 == 1 and at < stop then
-		info = info .. segment(buf(at, stop - at):tvb(), tree)
+	while flags % 2 == 1 and at < stop do
+		local shown, bytes = segment(buf(at, stop - at):tvb(), tree)
+		info = info .. shown
+		if bytes == 0 then break end
+		at = at + bytes
 	end
 	checksum(buf, tree)
 	return info

@@ -159,6 +159,9 @@ func (c *conn) die() {
 	c.dev.past.add(c)
 	c.dev.wheel.Stop(c)
 	delete(c.dev.conns, c.id)
+	if c.dev.latest == c {
+		c.dev.latest = nil
+	}
 	for lane := range c.lanes {
 		c.forgetPlace(uint8(lane))
 	}

@@ -146,7 +146,7 @@ func (d *Device) answered(from netip.AddrPort, packet []byte, id uint32) {
 
 // greet sends an empty message, so that the other side knows that we are there.
 func (c *conn) greet() {
-	c.emit(wire.LanePriority, 0, nil, false)
+	c.emit(wire.LanePriority, false)
 	c.showData()
 	if !c.dev.entered {
 		c.dev.flush(wire.LanePriority)

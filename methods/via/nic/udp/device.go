@@ -23,22 +23,26 @@ import (
 type Device struct {
 	// The fields that every Poll uses come first.
 	outs      [wire.Lanes]outbox
-	arrivals  []dgram.Arrival
+	arrivals  [recvBatch]dgram.Arrival
+	arriving  [recvBatch]*room // the memory of each
 	transport wire.Transport
 	segment   wire.Segment
-	pieces    [][]byte
+	parcel    parcel                  // the packet that is being made
 	ready     queue.FIFO[conn, *conn] // with something to send, each at most once
 	events    []nic.Event
 	eventHead int
 	conns     map[uint32]*conn // by our id
+	latest    *conn            // of the latest packet; nil or in conns
 	theirs    map[theirKey]*conn
 	wheel     timers.Wheel[conn, *conn]
-	now       time.Duration // of the present call
-	entered   bool          // within Poll: posted packets go out at its end
-	eager     bool          // a packet was sent at once since the last Poll
-	dataHot   int           // Polls until the data lane counts as quiet
-	round     uint          // of Polls with a quiet data lane
-	meant     netip.Addr    // the address of this machine to which the current packet was sent, if known
+	now       time.Duration   // of the present call
+	entered   bool            // within Poll: posted packets go out at its end
+	eager     bool            // a packet was sent at once since the last Poll
+	hot       [wire.Lanes]int // Polls until a lane counts as quiet
+	round     uint            // counts Polls
+	idle      bool            // the latest look at the sockets found nothing
+	room      *room           // that of the current packet
+	meant     netip.Addr      // the address of this machine to which the current packet was sent, if known
 	scratch   [wire.InitBytes]byte
 
 	opts      Provider
@@ -62,6 +66,8 @@ type Device struct {
 	buffers   *buffer // free ones
 	spare     int     // number of free buffers; ≤ sparesMax
 	lent      int     // number of lent buffers
+	rooms     *room   // free ones
+	roomsLent int     // with messages that are lent; ≤ roomsLentMax
 	stats     Stats
 	past      linkCount     // of connections that have ended
 	warnAt    time.Duration // when the next refused request may be logged
@@ -79,11 +85,9 @@ func newDevice(p Provider, cfg nic.Config, k keys, datagrams dgram.Device) (*Dev
 		pool:     message.NewPool(),
 		ports:    make(map[*Port]struct{}),
 		requests: make(map[nic.RequestID]*request),
-		arrivals: make([]dgram.Arrival, recvBatch),
 	}
-	room := make([]byte, recvBatch*dgram.RoomMax)
 	for i := range d.arrivals {
-		d.arrivals[i].Buf, room = room[:dgram.RoomMax:dgram.RoomMax], room[dgram.RoomMax:]
+		d.use(i, d.newRoom())
 	}
 	if err := d.memory.init(p.Random); err != nil {
 		return nil, err
@@ -146,10 +150,24 @@ func (d *Device) Poll(out []nic.Event) int {
 		return 0
 	}
 	d.now, d.entered, d.eager = d.clock(), true, false
-	d.receive(wire.LanePriority)
-	if d.looksAtData() {
-		d.receive(wire.LaneData)
+	if waiting := len(d.events) - d.eventHead; waiting == 0 || waiting < len(out) {
+		d.look()
+	} // otherwise the owner already gets as much as it takes
+	d.transmit()
+	d.entered = false
+	return d.handOut(out)
+}
+
+// look handles what has arrived and what is due.
+func (d *Device) look() {
+	d.round++
+	some := false
+	for lane := range d.outs {
+		if d.looksAt(lane) && d.receive(uint8(lane)) {
+			some = true
+		}
 	}
+	d.idle = !some
 	if d.lookups.Some() {
 		d.found()
 	}
@@ -157,21 +175,25 @@ func (d *Device) Poll(out []nic.Event) int {
 		d.hearAbsent()
 	}
 	d.expire()
-	d.transmit()
-	d.entered = false
-	return d.handOut(out)
 }
 
-// looksAtData reports whether this Poll reads the data lane's socket: always while there
-// is traffic, and otherwise only now and then, because reading costs as much as the rest
-// of a Poll. In simulated time every Poll reads it, because there may be no later Poll.
-func (d *Device) looksAtData() bool {
-	if d.dataHot > 0 {
-		d.dataHot--
+// looksAt reports whether this Poll reads the socket of a lane: always while there is
+// traffic on it, and otherwise only now and then, because reading costs as much as the rest
+// of a Poll. A small message must not wait behind large ones, though, so the priority lane
+// is left out only by a Poll that comes soon after another: one that found nothing. In
+// simulated time every Poll reads both, because there may be no later Poll.
+func (d *Device) looksAt(lane int) bool {
+	if d.hot[lane] > 0 {
+		d.hot[lane]--
 		return true
 	}
-	d.round++
-	return d.sleeper == nil || d.round%dataEvery == 0
+	switch {
+	case d.sleeper == nil:
+		return true
+	case lane == wire.LaneData:
+		return d.round%dataEvery == 0
+	}
+	return d.hot[wire.LaneData] == 0 || !d.idle || d.round%priorityEvery == 0
 }
 
 // expire runs due timers, once everything that has arrived was read: an answer that waits

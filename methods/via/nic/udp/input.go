@@ -7,6 +7,8 @@ import (
 	"net/netip"
 
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/message"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/reliable"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/secure"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
@@ -14,12 +16,16 @@ import (
 // receive reads a batch of arrivals from one socket, and more if the batch was full.
 // A batch that is not full is probably the last, and another read would cost as much
 // as the first.
-func (d *Device) receive(lane uint8) {
+// It reports whether there were any.
+func (d *Device) receive(lane uint8) (some bool) {
 	for range recvRounds {
-		if d.receiveBatch(lane) < len(d.arrivals) {
-			return
+		n := d.receiveBatch(lane)
+		some = some || n > 0
+		if n < len(d.arrivals) {
+			break
 		}
 	}
+	return some
 }
 
 // receiveAll reads everything that has arrived at one socket, up to a limit.
@@ -33,18 +39,19 @@ func (d *Device) receiveAll(lane uint8) {
 
 // receiveBatch reads one batch from a socket, and returns the number of arrivals.
 func (d *Device) receiveBatch(lane uint8) int {
-	n := d.outs[lane].socket.Recv(d.arrivals)
-	if n > 0 && lane == wire.LaneData {
-		d.dataHot = dataPolls
+	n := d.outs[lane].socket.Recv(d.arrivals[:])
+	if n > 0 {
+		d.hot[lane] = hotPolls
 	}
 	for i := range d.arrivals[:n] {
 		a := &d.arrivals[i]
 		for b := a.Buf[:a.Len]; len(b) > 0; {
 			size := min(a.Size, len(b))
-			d.meant = a.To
+			d.meant, d.room = a.To, d.arriving[i]
 			d.arrived(lane, a.From, b[:size:size])
 			b = b[size:]
 		}
+		d.replace(i)
 	}
 	return n
 }
@@ -75,7 +82,11 @@ func (d *Device) packet(lane uint8, from netip.AddrPort, b []byte) {
 		d.stats.Malformed++
 		return
 	}
-	c := d.conns[p.To]
+	c := d.latest
+	if c == nil || c.id != p.To {
+		c = d.conns[p.To]
+		d.latest = c
+	}
 	if c == nil {
 		if answer := d.guard.Reset(d.now, from, b, d.scratch[:0]); len(answer) > 0 {
 			d.stats.Resets++
@@ -129,22 +140,16 @@ func (c *conn) heard(lane uint8, payload []byte) error {
 		c.port.report(nic.EventConnected, &nic.ConnEvent{Remote: c.name})
 	}
 	t, l := &d.transport, &c.lanes[lane]
-	rest, err := t.Parse(payload)
+	segments, err := t.Parse(payload)
 	if err != nil {
 		return err
 	}
 	if err := l.TakeAck(d.now, t, c.acked); err != nil {
 		return err
 	}
-	if l.Arrive(d.now, t) {
-		c.busy, c.busyAt = true, d.now
-		data, err := wire.ParseSegment(rest, &d.segment)
-		if err != nil {
+	if fresh := l.Arrive(d.now, t); segments != nil {
+		if err := c.take(l, segments, fresh); err != nil {
 			return err
-		}
-		// The queue keeps the error, and the farewell to send because of it.
-		if taken, _ := c.queue.Arrived(&d.segment, data, nil); !taken {
-			l.Refuse()
 		}
 	}
 	if lane == wire.LanePriority && t.Flags&(wire.FlagSegment|wire.FlagAnswer) == wire.FlagAnswer {
@@ -153,6 +158,29 @@ func (c *conn) heard(lane uint8, payload []byte) error {
 	c.update()
 	c.mark()
 	return nil
+}
+
+// take gives the segments of a packet to the queue. fresh: the first one has not arrived
+// before.
+func (c *conn) take(l *reliable.Lane[message.Segment], segments []byte, fresh bool) error {
+	d := c.dev
+	for {
+		data, rest, err := wire.ParseSegment(segments, &d.segment)
+		if err != nil {
+			return err
+		}
+		if fresh {
+			c.busy, c.busyAt = true, d.now
+			// The queue keeps the error, and the farewell to send because of it.
+			if taken, _ := c.queue.Arrived(&d.segment, data, d.room.loan()); !taken {
+				l.Refuse()
+			}
+		}
+		if rest == nil {
+			return nil
+		}
+		segments, fresh = rest, l.ArriveNext(d.now)
+	}
 }
 
 // reset handles a RESET: a device reports that it does not know a connection.

@@ -81,7 +81,7 @@ func TestAnswersThatWaitAreNotLate(t *testing.T) {
 				d.Poll(out[:])
 			}
 		}
-		poll(c.d[0], udp.DataPolls+turn)
+		poll(c.d[0], udp.HotPolls+turn)
 		before := nic.LinkStatsOf(c.d[0])
 		for range 5 { // the other side acks, and this one does not poll
 			w.Sim.RunFor(time.Millisecond)

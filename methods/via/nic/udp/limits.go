@@ -4,8 +4,9 @@ import "time"
 
 // Limits of the packet format: both sides rely on them (docs/protocol-udp.md).
 const (
-	// MTUBytes is the largest message of one send descriptor.
-	MTUBytes = 8192
+	// MTUBytes is the largest message of one send descriptor: one of 8 KiB with the headers
+	// of the layers above.
+	MTUBytes = 8<<10 + 64
 	// PriorityBytes is the largest send that goes on the priority lane.
 	PriorityBytes = 1 << 10
 	// CopyBytes is the largest send that is copied when it is posted: one of 4 KiB
@@ -26,18 +27,28 @@ const (
 	// RecvDepthMax and SendDepthMax bound a port's queues, in descriptors.
 	RecvDepthMax, SendDepthMax = 256, 1024
 
-	sparesMax   = 2048 // free buffers that a device keeps, 16 MiB
-	requestsMax = 128  // connect requests that wait for Accept or Reject
+	sparesMax = 2048 // free buffers that a device keeps, 16 MiB
+	// roomsLentMax bounds the arrivals from which messages are lent, 1 MiB; others are
+	// copied into buffers.
+	roomsLentMax = 16
+
+	requestsMax = 128 // connect requests that wait for Accept or Reject
 
 	recvBatch = 16 // arrivals taken at once from one socket
 	sendBatch = 32 // packets given at once to one socket
 
-	dataPolls     = 256 // Polls without a packet after which the data lane is idle
-	dataEvery     = 8   // while the lane is idle, one in dataEvery Polls reads it
+	hotPolls      = 256 // Polls without a packet after which a lane is idle
+	dataEvery     = 8   // while the data lane is idle, one in dataEvery Polls reads it
+	priorityEvery = 4   // while only the data lane is in use, one in priorityEvery idle Polls reads the other
 	recvRounds    = 4   // batches read from one socket in one Poll
 	recvRoundsAll = 64  // batches read before timers run
 	turnPackets   = 32  // packets of one lane of one connection before other connections have their turn
-	rangesRoom    = 2   // ack ranges that a packet with a segment has room for
+	// Segments of up to gatherDataMax bytes of data share a packet of up to gatherMax bytes.
+	// Larger segments would gain too little to be copied together, and in a larger packet
+	// the first message would have to wait for too many others.
+	gatherDataMax, gatherMax = 1 << 10, 8 << 10
+
+	rangesRoom = 2 // ack ranges that a packet with a segment has room for
 )
 
 // Times. Those of a connection's traffic are in Options.

@@ -38,7 +38,7 @@ func (c *conn) cameFrom(lane uint8, from netip.AddrPort) {
 // lane only after a packet from it, and can no longer reach it after long silence.
 func (c *conn) showData() {
 	if c.initiator != nil {
-		c.emit(wire.LaneData, 0, nil, false)
+		c.emit(wire.LaneData, false)
 	}
 }
 

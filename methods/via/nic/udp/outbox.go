@@ -37,6 +37,10 @@ func (o *outbox) init(s dgram.Socket) {
 // fits reports whether another packet that needs this much room can be added now.
 func (o *outbox) fits(room int) bool { return o.n < len(o.batch) && o.used+room <= len(o.room) }
 
+// rest is all memory that is left, in which a packet can be built before its size is
+// known; take then makes it the packet's.
+func (o *outbox) rest() []byte { return o.room[o.used:] }
+
 // take returns memory for a packet; it must fit.
 func (o *outbox) take(room int) []byte {
 	b := o.room[o.used : o.used : o.used+room]

@@ -93,5 +93,5 @@ func (c *conn) lookForHole() {
 		return
 	}
 	p.asked, p.sure = d.now, unanswered+holeSure
-	c.emit(wire.LanePriority, 0, nil, true)
+	c.emit(wire.LanePriority, true)
 }

@@ -67,7 +67,7 @@ func (c *conn) askWhetherThere() error {
 	}
 	c.unheard++
 	c.askedAt = d.now
-	c.emit(wire.LanePriority, 0, nil, true)
+	c.emit(wire.LanePriority, true)
 	return nil
 }
 

@@ -24,7 +24,7 @@ func (x *pingPong) move(lane int, loan Loan) {
 		for _, b := range x.pieces {
 			x.flat = append(x.flat, b...)
 		}
-		data, err := wire.ParseSegment(x.flat, &head)
+		data, _, err := wire.ParseSegment(x.flat, &head)
 		if err != nil {
 			panic(err)
 		}

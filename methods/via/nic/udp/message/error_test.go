@@ -272,9 +272,9 @@ func TestIdle(t *testing.T) {
 	assert.GreaterOrEqual(t, len(q.ring), 40)
 	got := p.all(1)
 	assert.Len(t, got, 40)
-	assert.Len(t, q.loans, 40)
+	assert.Equal(t, 40, q.loans.count())
 	require.NoError(t, q.PostRecv(got[0]))
-	assert.Len(t, q.loans, 39)
+	assert.Equal(t, 39, q.loans.count())
 	q.Idle()
 	assert.Nil(t, q.ring)
 	assert.Len(t, q.recvs.ring, ringMin)
@@ -284,6 +284,6 @@ func TestIdle(t *testing.T) {
 	}
 	q.Flush(nic.StatusFlushed)
 	q.Idle()
-	assert.Nil(t, q.loans)
+	assert.Nil(t, q.loans.all)
 	assert.Nil(t, q.recvs.ring)
 }

@@ -241,14 +241,17 @@ func (p *pair) forge(f flight) {
 	p.feed(1-f.from, b)
 }
 
-// feed delivers bytes that were never sent.
+// feed delivers bytes that were never sent: one segment, or several.
 func (p *pair) feed(to int, b []byte) {
 	var s wire.Segment
-	data, err := wire.ParseSegment(b, &s)
-	if err != nil {
-		return
+	for rest := b; rest != nil; {
+		data, next, err := wire.ParseSegment(rest, &s)
+		if err != nil {
+			return
+		}
+		_, _ = p.sides[to].q.Arrived(&s, data, nil)
+		rest = next
 	}
-	_, _ = p.sides[to].q.Arrived(&s, data, nil)
 }
 
 // FuzzArrived gives a list of segments, each behind its length, to a Queue in the
@@ -265,6 +268,12 @@ func FuzzArrived(f *testing.F) {
 		f.Add(append([]byte{byte(len(fl.bytes))}, fl.bytes...))
 	}
 	f.Add(all)
+	for i, fl := range p.flights[1:] { // two in one packet
+		before := p.flights[i].bytes
+		both := append(append([]byte{byte(len(before) + len(fl.bytes))}, before...), fl.bytes...)
+		wire.JoinSegment(both[1:], p.flights[i].seg.DataLen())
+		f.Add(both)
+	}
 	f.Fuzz(func(t *testing.T, input []byte) {
 		p := victim(t)
 		for lane := range Lanes {

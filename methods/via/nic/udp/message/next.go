@@ -50,19 +50,42 @@ func (q *Queue) Next(lane, room int) (s Segment, ok bool) {
 	if list == nil {
 		return Segment{}, false
 	}
+	return q.describe(lane, list, min(list.head.left(), room)), true
+}
+
+// NextSmall describes a new segment for a lane that is a whole message, with at most max
+// bytes of data, and at most room bytes with its header; ok is false if there is none.
+func (q *Queue) NextSmall(lane, max, room int) (s Segment, ok bool) {
+	if q.err != nil || len(q.cut[lane]) > 0 {
+		return Segment{}, false
+	}
+	list := q.choose(lane)
+	if list == nil {
+		return Segment{}, false
+	}
 	w := list.head
-	s = Segment{w: w, first: w.described, n: uint32(min(int(w.head.Total-w.described), room))}
-	if w.head.Kind == wire.SegmentReadRequest {
-		s.n = 0
+	if n := w.left(); w.begun || n > max || w.head.HeaderLen()+n > room {
+		return Segment{}, false
+	}
+	return q.describe(lane, list, w.left()), true
+}
+
+// describe describes the next n bytes of the first message of a list.
+func (q *Queue) describe(lane int, list *workList, n int) Segment {
+	if lane == LaneData {
+		q.answered = list == &q.answers
+	}
+	w := list.head
+	s := Segment{w: w, first: w.described, n: uint32(n)}
+	w.begun = true
+	w.inFlight++
+	if w.described += s.n; w.head.Kind == wire.SegmentReadRequest {
 		w.described = w.head.Total
 	}
-	w.begun = true
-	w.described += s.n
-	w.inFlight++
 	if w.whole() {
 		list.pop()
 	}
-	return s, true
+	return s
 }
 
 // Waiting reports whether Next has something for a lane.
@@ -87,11 +110,7 @@ func (q *Queue) choose(lane int) *workList {
 	case lane == LanePriority && q.control.head != nil:
 		return &q.control
 	case lane == LaneData && q.answers.head != nil && (mine == nil || !q.answered):
-		q.answered = true
 		return &q.answers
-	}
-	if lane == LaneData {
-		q.answered = false
 	}
 	return mine
 }
@@ -114,8 +133,8 @@ func (q *Queue) Fit(lane int, s *Segment, room int) {
 }
 
 // Append appends the header of a segment to head and the memory of its data to
-// pieces. Both must be sent before the owner calls any method of the Queue except
-// Next and Append.
+// pieces. Both must be sent, or copied, before the owner calls any method of the
+// Queue except Next, NextSmall and Append.
 func (q *Queue) Append(head []byte, pieces [][]byte, s *Segment) ([]byte, [][]byte) {
 	w := s.w
 	var mem []byte

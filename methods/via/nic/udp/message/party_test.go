@@ -139,7 +139,7 @@ func (p *pair) land(k int, lend bool) bool {
 	p.flights = p.flights[:len(p.flights)-1]
 	to := p.sides[1-f.from]
 	var s wire.Segment
-	data, err := wire.ParseSegment(f.bytes, &s)
+	data, _, err := wire.ParseSegment(f.bytes, &s)
 	require.NoError(p, err)
 	var loan Loan
 	var l *testLoan

@@ -98,7 +98,7 @@ type Queue struct {
 	ahead   int // slots of the ring in use
 	islands int // in use; ≤ IslandsMax
 	recvs   recvRing
-	loans   map[*nic.Descriptor]Loan
+	loans   loanList
 
 	farewell peerBye
 	cutOff   uint32       // number of our own orderly farewell
@@ -160,8 +160,8 @@ func (q *Queue) Idle() {
 		q.ring = nil
 	}
 	q.recvs.shrink()
-	if len(q.loans) == 0 {
-		q.loans = nil
+	if q.loans.count() == 0 {
+		q.loans = loanList{}
 	}
 	for lane := range q.cut {
 		if len(q.cut[lane]) == 0 {
@@ -176,10 +176,10 @@ func (q *Queue) Close() {
 	if !q.ended {
 		q.Flush(nic.StatusFlushed)
 	}
-	for d, loan := range q.loans {
-		delete(q.loans, d)
-		loan.Free()
+	for _, lent := range q.loans.all[q.loans.head:] {
+		lent.loan.Free()
 	}
+	q.loans = loanList{}
 }
 
 // A peerBye is an orderly farewell of the other side.

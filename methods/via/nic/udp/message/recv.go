@@ -67,11 +67,8 @@ func (r *recvRing) shrink() {
 // nic.ErrAgain if the queue is full and nic.ErrNotConnected if the connection is
 // over.
 func (q *Queue) PostRecv(d *nic.Descriptor) error {
-	if len(q.loans) > 0 {
-		if loan, ok := q.loans[d]; ok {
-			delete(q.loans, d)
-			loan.Free()
-		}
+	if loan := q.loans.take(d); loan != nil {
+		loan.Free()
 	}
 	switch {
 	case q.ended || q.err != nil:
@@ -121,10 +118,8 @@ func (q *Queue) finishRecv(m *inbound) {
 		d.Data = d.Inline[:0] // the data is in the memory that the sender named
 	}
 	if m.loan != nil {
-		if q.loans == nil {
-			q.loans = make(map[*nic.Descriptor]Loan)
-		}
-		q.loans[d], m.loan = m.loan, nil
+		q.loans.add(d, m.loan)
+		m.loan = nil
 	}
 	q.giveBack(d, nic.StatusSuccess, int(h.Total))
 }

@@ -41,6 +41,14 @@ type work struct {
 // whole reports whether all of a work has been described.
 func (w *work) whole() bool { return w.begun && w.described == w.head.Total }
 
+// left is how many bytes of data the segments not yet described have.
+func (w *work) left() int {
+	if w.head.Kind == wire.SegmentReadRequest {
+		return 0
+	}
+	return int(w.head.Total - w.described)
+}
+
 // turn replaces the message of a work whose memory is gone.
 func (w *work) turn(head wire.Segment) {
 	w.head, w.described, w.begun = head, 0, true

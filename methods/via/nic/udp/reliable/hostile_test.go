@@ -36,8 +36,15 @@ func FuzzHostilePeer(f *testing.F) {
 			var head wire.Transport
 			if segment, err := head.Parse(script[1 : 1+size]); err == nil {
 				_ = l.TakeAck(now, &head, fn)
-				if l.Arrive(now, &head) && len(segment)%2 == 0 {
-					l.Refuse()
+				// As many segments as it has bytes, every second one of which is refused.
+				fresh := l.Arrive(now, &head)
+				for i := range segment {
+					if i > 0 {
+						fresh = l.ArriveNext(now)
+					}
+					if fresh && (len(segment)-i)%2 == 0 {
+						l.Refuse()
+					}
 				}
 			}
 			script = script[1+size:]

@@ -20,10 +20,12 @@ var (
 // The caller does the following, in this order, whenever packets came or the deadline
 // has passed:
 //
-//	for each packet: TakeAck, then Arrive, and Refuse if there is no room for the segment
+//	for each packet: TakeAck, then Arrive, and ArriveNext for further segments;
+//	  Refuse if there is no room for a segment
 //	Expire, if Deadline has passed
 //	while Lost has a segment: make the packet, Resent, FillAck, send
 //	while Room > 0 and there is a new segment: make the packet, Send, FillAck, send
+//	  (segments with consecutive numbers may share a packet)
 //	if AckDue: FillAck, send
 //	wait until Deadline
 type Lane[S any] struct {

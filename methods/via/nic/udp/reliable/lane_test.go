@@ -159,6 +159,50 @@ func TestAcksAreDelayedUnlessThereIsNews(t *testing.T) {
 	assert.False(t, l.AckDue(time.Hour), "acks are not acked")
 }
 
+// The segments of one packet count as one for the delay of acks, and one of them that
+// is news makes the ack due at once.
+func TestSegmentsOfOnePacketAreAckedTogether(t *testing.T) {
+	l := New[item](Options{AckEvery: 2, AckDelay: 50 * us})
+	clear := func(now time.Duration) (a wire.Transport) {
+		l.FillAck(now, &a)
+		return a
+	}
+	assert.True(t, l.Arrive(0, segment(0, 0)))
+	assert.True(t, l.ArriveNext(0))
+	assert.True(t, l.ArriveNext(0))
+	assert.False(t, l.AckDue(49*us))
+	assert.True(t, l.Arrive(10*us, segment(3, 0)))
+	assert.True(t, l.AckDue(10*us), "the second packet")
+	assert.EqualValues(t, 4, clear(10*us).Ack)
+
+	assert.False(t, l.Arrive(20*us, segment(3, 0)))
+	assert.True(t, l.AckDue(20*us))
+	assert.True(t, l.ArriveNext(20*us), "a repetition, and a new segment behind it")
+	assert.EqualValues(t, 5, clear(20*us).Ack)
+
+	assert.True(t, l.Arrive(30*us, segment(6, 0)))
+	clear(30 * us)
+	assert.True(t, l.Arrive(40*us, segment(7, 0)))
+	assert.False(t, l.AckDue(40*us), "nothing new about the gap")
+	clear(40 * us)
+	assert.True(t, l.Arrive(50*us, segment(5, 0)))
+	assert.False(t, l.ArriveNext(50*us))
+	a := clear(50 * us)
+	assert.Equal(t, "ack=8 stamp=50µs echo=0µs", a.String())
+
+	assert.True(t, l.Arrive(60*us, segment(8, 0)))
+	assert.True(t, l.ArriveNext(60*us))
+	l.Refuse()
+	assert.True(t, l.ArriveNext(60*us))
+	assert.True(t, l.AckDue(60*us), "the sender must learn at once which one was refused")
+	a = clear(60 * us)
+	assert.Equal(t, "ack=9 [10,11) stamp=60µs echo=0µs", a.String())
+
+	assert.True(t, l.Arrive(70*us, segment(8+WindowSegments, 0)))
+	assert.False(t, l.ArriveNext(70*us), "beyond the window")
+	assert.EqualValues(t, 1, l.Stats().Beyond)
+}
+
 func TestSegmentsOutsideOfTheWindow(t *testing.T) {
 	l := New[item](Options{FirstRecv: 10})
 	assert.False(t, l.Arrive(0, segment(10+WindowSegments, 0)))

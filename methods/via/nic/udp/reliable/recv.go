@@ -10,13 +10,14 @@ import (
 // that is due.
 type receiver struct {
 	window
-	pending int           // packets to be acked; 0: no ack is due
-	dueAt   time.Duration // when the ack is due, if pending > 0
-	stamp   uint32        // of the newest packet that wants one
-	at      time.Duration // when that packet arrived
-	latest  Seq           // the segment that arrived last
-	highWas Seq           // window.high before that
-	untold  bool          // the latest ack had no room for all ranges: the next one must
+	pending  int           // packets to be acked; 0: no ack is due
+	dueAt    time.Duration // when the ack is due, if pending > 0
+	stamp    uint32        // of the newest packet that wants one
+	at       time.Duration // when that packet arrived
+	arriving Seq           // the segment that the caller is handling
+	latest   Seq           // the segment that arrived last
+	highWas  Seq           // window.high before that
+	untold   bool          // the latest ack had no room for all ranges: the next one must
 }
 
 func (r *receiver) init(first Seq) { r.window = window{next: first, high: first} }
@@ -35,9 +36,9 @@ func (r *receiver) want(now time.Duration, t *wire.Transport, o *Options, atOnce
 	}
 }
 
-// Arrive handles the arrival of a packet. If it reports true the packet has a new
-// segment, and the caller takes it, or calls Refuse before any other method of the
-// lane.
+// Arrive handles the arrival of a packet, and of its first segment, if it has any;
+// ArriveNext handles the others. If they report true the segment is new, and the caller
+// takes it, or calls Refuse before any other method of the lane.
 func (l *Lane[S]) Arrive(now time.Duration, t *wire.Transport) (fresh bool) {
 	r := &l.recv
 	answer := t.Flags&wire.FlagAnswer != 0
@@ -47,26 +48,48 @@ func (l *Lane[S]) Arrive(now time.Duration, t *wire.Transport) (fresh bool) {
 		}
 		return false
 	}
+	r.arriving = Seq(t.Seq)
+	fresh, due, atOnce := l.arrive()
+	if due {
+		r.want(now, t, &l.opts, answer || atOnce)
+	}
+	return fresh
+}
+
+// ArriveNext handles the arrival of the next segment of a packet. They are numbered
+// consecutively.
+func (l *Lane[S]) ArriveNext(now time.Duration) (fresh bool) {
+	r := &l.recv
+	r.arriving++
+	fresh, due, atOnce := l.arrive()
+	if due && atOnce {
+		r.dueAt = min(r.dueAt, now)
+	}
+	return fresh
+}
+
+// arrive records the arrival of a segment. due reports whether it must be acked, and
+// atOnce whether that must not wait.
+func (l *Lane[S]) arrive() (fresh, due, atOnce bool) {
+	r := &l.recv
 	r.settle()
-	seq := Seq(t.Seq)
+	seq := r.arriving
 	switch d := seq.Sub(r.next); {
 	case d >= WindowSegments:
 		l.stats.Beyond++
-		return false
+		return false, false, false
 	case d < 0 || r.has(seq):
 		// The peer does not know that it arrived: ack it at once.
 		l.stats.Duplicates++
-		r.want(now, t, &l.opts, true)
-		return false
+		return false, true, true
 	}
 	l.stats.Arrived++
-	inOrder := seq == r.high
-	r.latest, r.highWas = seq, r.high
-	r.set(seq)
 	// Opening or filling a gap must be acked at once; arrivals behind an existing gap
 	// need not.
-	r.want(now, t, &l.opts, answer || !inOrder)
-	return true
+	atOnce = seq != r.high
+	r.latest, r.highWas = seq, r.high
+	r.set(seq)
+	return true, true, atOnce
 }
 
 // Refuse undoes the arrival that Arrive has just reported: there is no room for the

@@ -51,6 +51,9 @@ func (l *Lane[S]) Send(now time.Duration, s S, bytes int) Seq {
 	return seq
 }
 
+// Losses is the number of segments that are to be retransmitted.
+func (l *Lane[S]) Losses() int { return l.lost.n }
+
 // Lost returns the next segment to be retransmitted, if there is one and congestion
 // control allows it now. It returns the same segment until Resent. The pointer is
 // valid until the next call.

@@ -3,6 +3,7 @@ package secure
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -184,14 +185,16 @@ func TestAnotherVersion(t *testing.T) {
 	dialler, listener := pair(t, keys{})
 	i := dial(t, dialler)
 	packet := bytes.Clone(i.Packet())
-	packet[2] = wire.Version + 1
-	for _, packet := range [][]byte{packet, packet[:wire.InitFixed]} {
-		answer, r, err := listener.Respond(0, alice, packet, nil)
-		require.Nil(t, r)
-		require.ErrorContains(t, err, "speaks version 2")
-		require.LessOrEqual(t, len(answer), len(packet))
-		i := dial(t, newGuard(t, 1, Config{}))
-		assert.ErrorContains(t, refused(t, i, answer), "run the same release")
+	for _, other := range []byte{wire.Version - 1, wire.Version + 1} {
+		packet[2] = other
+		for _, packet := range [][]byte{packet, packet[:wire.InitFixed]} {
+			answer, r, err := listener.Respond(0, alice, packet, nil)
+			require.Nil(t, r)
+			require.ErrorContains(t, err, fmt.Sprintf("speaks version %d", other))
+			require.LessOrEqual(t, len(answer), len(packet))
+			i := dial(t, newGuard(t, 1, Config{}))
+			assert.ErrorContains(t, refused(t, i, answer), "run the same release")
+		}
 	}
 }
 

@@ -91,7 +91,7 @@ func TestInitOfAnotherVersion(t *testing.T) {
 }
 
 func TestInitString(t *testing.T) {
-	assert.Equal(t, "INIT version=1 mode=noise from=0x11223344 nonce=0x102030405060708 port=4001 cookie=true", initSamples()[1].value.String())
+	assert.Equal(t, "INIT version=2 mode=noise from=0x11223344 nonce=0x102030405060708 port=4001 cookie=true", initSamples()[1].value.String())
 	assert.Equal(t, "Mode(9)", Mode(9).String())
 }
 

@@ -74,5 +74,5 @@ func TestRefusedString(t *testing.T) {
 	}
 	assert.Equal(t, []string{"key", "version", "nobody listens", "busy", "mode", "unknown",
 		"mode insecure", "mode noise", "mode static", "mode static+shared"}, codes)
-	assert.Equal(t, "REFUSED code=key version=1 to=0x11223344 nonce=0x102030405060708", refusedSamples()[0].value.String())
+	assert.Equal(t, "REFUSED code=key version=2 to=0x11223344 nonce=0x102030405060708", refusedSamples()[0].value.String())
 }

@@ -5,14 +5,15 @@ import (
 	"fmt"
 )
 
-// Segment is the header of one packet's worth of a message. The data follows it, up to the end of
-// the packet.
+// Segment is the header of one message, or of a part of it. The data follows it, up to the end of
+// the packet, or up to the next segment of the packet (JoinSegment): then the header has the length
+// of the data.
 //
-//	 0      1       2      4        8           12      16       20     24     32
-//	+------+-------+------+--------+-----------+-------+--------+------+------+--------+------+
-//	| kind | flags | zero | number | immediate | total | offset | recv | addr | handle | data |
-//	+------+-------+------+--------+-----------+-------+--------+------+------+--------+------+
-//	                                                                   '- WRITE and READ_REQUEST -'
+//	 0      1       2        4        8           12      16       20     24     32
+//	+------+-------+--------+--------+-----------+-------+--------+------+------+--------+------+
+//	| kind | flags | length | number | immediate | total | offset | recv | addr | handle | data |
+//	+------+-------+--------+--------+-----------+-------+--------+------+------+--------+------+
+//	                                                                     '- WRITE and READ_REQUEST -'
 //
 // Every SEND, WRITE and READ_REQUEST of a direction has a number, counted from 0
 // in the order of their posts over both lanes, and takes effect in that order.
@@ -81,7 +82,14 @@ const (
 	SegmentRemoteLen = 40 // of WRITE and READ_REQUEST
 )
 
-const segmentImmediate = 1 // the flag of HasImmediate
+// Flags of a segment.
+const (
+	segmentImmediate = 1 // HasImmediate
+	segmentJoined    = 2 // another segment follows the data, whose length is given
+)
+
+// SegmentJoinedMax is the largest data of a segment that another one follows, in bytes.
+const SegmentJoinedMax = 1<<16 - 1
 
 // HeaderLen is the length of what Append appends.
 func (m *Segment) HeaderLen() int { return m.Kind.HeaderLen() }
@@ -96,7 +104,8 @@ func (k SegmentKind) HeaderLen() int {
 
 func (k SegmentKind) remote() bool { return k == SegmentWrite || k == SegmentReadRequest }
 
-// Append appends the header to b. The caller adds the data.
+// Append appends the header to b. The caller adds the data, and may then join another segment to it
+// (JoinSegment).
 func (m *Segment) Append(b []byte) []byte {
 	var head [SegmentRemoteLen]byte
 	head[0] = byte(m.Kind)
@@ -116,35 +125,52 @@ func (m *Segment) Append(b []byte) []byte {
 	return append(b, head[:]...)
 }
 
-// ParseSegment reads a segment into m: the header, and data as a view of the rest of b. An
-// accepted segment is consistent in itself: the data is within the message, and is empty only if
-// the message is.
-func ParseSegment(b []byte, m *Segment) (data []byte, err error) {
+// JoinSegment tells, in the header that Append wrote at the front of b, that another segment follows
+// n bytes of data, at most SegmentJoinedMax.
+func JoinSegment(b []byte, n int) {
+	b[1] |= segmentJoined
+	binary.LittleEndian.PutUint16(b[2:], uint16(n))
+}
+
+// ParseSegment reads the first segment of b into m: the header, and data as a view of what follows
+// it. rest is the next segment of the packet, not read yet; nil if there is none. An accepted segment
+// is consistent in itself: the data is within the message, and is empty only if the message is.
+func ParseSegment(b []byte, m *Segment) (data, rest []byte, err error) {
 	if len(b) < SegmentLen {
-		return nil, ErrShort
+		return nil, nil, ErrShort
 	}
 	*m = Segment{
 		Kind:         SegmentKind(b[0]),
-		HasImmediate: b[1] == segmentImmediate,
+		HasImmediate: b[1]&segmentImmediate != 0,
 		Number:       binary.LittleEndian.Uint32(b[4:]),
 		Immediate:    binary.LittleEndian.Uint32(b[8:]),
 		Total:        binary.LittleEndian.Uint32(b[12:]),
 		Offset:       binary.LittleEndian.Uint32(b[16:]),
 		Recv:         binary.LittleEndian.Uint32(b[20:]),
 	}
-	if m.Kind == 0 || m.Kind >= segmentEnd || b[1]&^segmentImmediate != 0 || b[2] != 0 || b[3] != 0 {
-		return nil, ErrInvalid
+	joined, n := b[1]&segmentJoined != 0, int(binary.LittleEndian.Uint16(b[2:]))
+	if m.Kind == 0 || m.Kind >= segmentEnd || b[1]&^(segmentImmediate|segmentJoined) != 0 || !joined && n != 0 {
+		return nil, nil, ErrInvalid
 	}
 	data = b[SegmentLen:]
 	if m.Kind.remote() {
 		if len(b) < SegmentRemoteLen {
-			return nil, ErrShort
+			return nil, nil, ErrShort
 		}
 		m.Addr = binary.LittleEndian.Uint64(b[24:])
 		m.Handle = binary.LittleEndian.Uint64(b[32:])
 		data = b[SegmentRemoteLen:]
 	}
-	return data, m.check(len(data))
+	if joined {
+		if n >= len(data) {
+			return nil, nil, ErrShort
+		}
+		data, rest = data[:n:n], data[n:]
+	}
+	if err := m.check(len(data)); err != nil {
+		return nil, nil, err
+	}
+	return data, rest, nil
 }
 
 // check checks the fields of a segment with n bytes of data against each other.

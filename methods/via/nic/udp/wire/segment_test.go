@@ -1,6 +1,9 @@
 package wire
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -50,8 +53,9 @@ func TestSegment(t *testing.T) {
 		vectors = append(vectors, golden.Vector{Comment: s.comment, Name: s.name, Bytes: b})
 		assert.Len(t, b, s.m.HeaderLen()+len(s.data))
 		var got Segment
-		data, err := ParseSegment(b, &got)
+		data, rest, err := ParseSegment(b, &got)
 		require.NoError(t, err, s.name)
+		assert.Nil(t, rest, s.name)
 		assert.Equal(t, s.m, got, s.name)
 		assert.Equal(t, string(s.data), string(data), s.name)
 		assert.Equal(t, s.text, got.String())
@@ -66,7 +70,7 @@ func TestSegmentPrefixes(t *testing.T) {
 		b := s.bytes()
 		for n := range b {
 			var got Segment
-			data, err := ParseSegment(b[:n], &got)
+			data, _, err := ParseSegment(b[:n], &got)
 			if n <= s.m.HeaderLen() && (n < s.m.HeaderLen() || len(s.data) > 0) {
 				require.ErrorIs(t, err, ErrShort, "%s, %d bytes", s.name, n)
 				continue
@@ -89,9 +93,9 @@ func TestSegmentRefusesTheImpossible(t *testing.T) {
 	}{
 		{"no kind", "send_whole", set(0, 0), ErrInvalid},
 		{"unknown kind", "send_whole", set(0, byte(segmentEnd)), ErrInvalid},
-		{"unknown flag", "send_whole", set(1, 2), ErrInvalid},
-		{"byte 2", "send_whole", set(2, 1), ErrInvalid},
-		{"byte 3", "send_whole", set(3, 1), ErrInvalid},
+		{"unknown flag", "send_whole", set(1, 4), ErrInvalid},
+		{"a length and no segment behind it", "send_whole", set(2, 5), ErrInvalid},
+		{"a large length and no segment behind it", "send_whole", set(3, 1), ErrInvalid},
 		{"immediate data without the flag", "send_last", set(1, 0), ErrInvalid},
 		{"data behind the end", "send_whole", more, ErrLong},
 		{"offset behind the end", "send_whole", set(19, 0xff), ErrLong},
@@ -124,8 +128,87 @@ func TestSegmentRefusesTheImpossible(t *testing.T) {
 		}
 		require.NotEmpty(t, b, c.sample)
 		var got Segment
-		_, err := ParseSegment(c.change(b), &got)
+		_, _, err := ParseSegment(c.change(b), &got)
 		require.ErrorIs(t, err, c.err, c.name)
+	}
+}
+
+// joined returns the samples of these names as the segments of one packet.
+func joined(t testing.TB, names ...string) []byte {
+	var b []byte
+	last, data := 0, 0
+	for i, name := range names {
+		if i > 0 {
+			JoinSegment(b[last:], data)
+		}
+		for _, s := range segmentSamples() {
+			if s.name == name {
+				last, data = len(b), len(s.data)
+				b = append(b, s.bytes()...)
+			}
+		}
+	}
+	require.NotEmpty(t, b)
+	return b
+}
+
+// packetSegments are the names of the samples that share a packet.
+var packetSegments = map[string][]string{
+	"two_sends":     {"send_whole", "send_empty"},
+	"every_kind":    {"send_last", "write", "read_request", "read_data", "read_refused", "write_immediate", "bye"},
+	"without_bytes": {"send_empty", "read_request", "bye_broken"},
+}
+
+func TestSegmentsOfOnePacket(t *testing.T) {
+	samples := make(map[string]segmentSample)
+	for _, s := range segmentSamples() {
+		samples[s.name] = s
+	}
+	var vectors []golden.Vector
+	for _, packet := range slices.Sorted(maps.Keys(packetSegments)) {
+		names := packetSegments[packet]
+		b := joined(t, names...)
+		vectors = append(vectors, golden.Vector{Comment: strings.Join(names, ", "), Name: packet, Bytes: b})
+		rest := b
+		for i, name := range names {
+			var got Segment
+			var data []byte
+			var err error
+			data, rest, err = ParseSegment(rest, &got)
+			require.NoError(t, err, "%s: %s", packet, name)
+			assert.Equal(t, samples[name].m, got)
+			assert.Equal(t, string(samples[name].data), string(data))
+			assert.Equal(t, i == len(names)-1, rest == nil)
+			if rest != nil {
+				assert.Equal(t, len(data), cap(data), "what is appended to it leaves the next one alone")
+			}
+		}
+	}
+	golden.CheckVectors(t, "testdata/segments.golden", vectors)
+}
+
+// TestSegmentWhoseSuccessorIsMissing: a segment that announces another one behind n bytes
+// of data is refused if those bytes are not there, or are not what the header says, or
+// nothing follows them.
+func TestSegmentWhoseSuccessorIsMissing(t *testing.T) {
+	b := joined(t, "send_whole", "send_empty")
+	first := SegmentLen + len("hello")
+	for n := range first + 1 {
+		var got Segment
+		_, _, err := ParseSegment(b[:n], &got)
+		require.ErrorIs(t, err, ErrShort, "%d bytes", n)
+	}
+	for n, want := range map[int]error{0: ErrShort, 4: nil, 6: ErrLong, len(b) - SegmentLen - 1: ErrLong, len(b) - SegmentLen: ErrShort, SegmentJoinedMax: ErrShort} {
+		JoinSegment(b, n)
+		var got Segment
+		data, rest, err := ParseSegment(b, &got)
+		if want != nil {
+			require.ErrorIs(t, err, want, "%d bytes", n)
+			continue
+		}
+		require.NoError(t, err, "a part of the message")
+		assert.Len(t, data, n)
+		assert.Len(t, rest, len(b)-SegmentLen-n)
 	}
 }
 
@@ -146,30 +229,40 @@ func TestSegmentDoesNotAllocate(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
 		b := append(s.m.Append(room), s.data...)
 		var got Segment
-		if _, err := ParseSegment(b, &got); err != nil {
+		if _, _, err := ParseSegment(b, &got); err != nil {
 			panic(err)
 		}
 	}))
 }
 
-// FuzzSegment: no bytes make the parser panic, and what it accepts is consistent
-// and is encoded to the same bytes again.
+// FuzzSegment: no bytes make the parser panic, and the segments that it accepts are
+// consistent and are encoded to the same bytes again.
 func FuzzSegment(f *testing.F) {
 	for _, s := range segmentSamples() {
 		f.Add(s.bytes())
 	}
+	for _, names := range packetSegments {
+		f.Add(joined(f, names...))
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var m Segment
-		data, err := ParseSegment(b, &m)
-		if err != nil {
-			return
-		}
-		_ = m.String()
-		if again := append(m.Append(nil), data...); string(again) != string(b) {
-			t.Fatalf("%x was taken and encoded as %x", b, again)
-		}
-		if m.Kind != SegmentReadRequest && uint64(m.Offset)+uint64(len(data)) > uint64(m.Total) {
-			t.Fatalf("%v has %d bytes of data", m, len(data))
+		for b != nil {
+			var m Segment
+			data, rest, err := ParseSegment(b, &m)
+			if err != nil {
+				return
+			}
+			_ = m.String()
+			again := m.Append(nil)
+			if rest != nil {
+				JoinSegment(again, len(data))
+			}
+			if again = append(append(again, data...), rest...); string(again) != string(b) {
+				t.Fatalf("%x was taken and encoded as %x", b, again)
+			}
+			if m.Kind != SegmentReadRequest && uint64(m.Offset)+uint64(len(data)) > uint64(m.Total) {
+				t.Fatalf("%v has %d bytes of data", m, len(data))
+			}
+			b = rest
 		}
 	})
 }

@@ -23,7 +23,7 @@ const (
 type TransportFlags uint8
 
 const (
-	// FlagSegment: a segment follows, and Seq is its number.
+	// FlagSegment: segments follow, and Seq is the number of the first one.
 	FlagSegment TransportFlags = 1 << iota
 	// FlagAck: Ack and Ranges are used.
 	FlagAck
@@ -48,7 +48,8 @@ type Transport struct {
 	Flags TransportFlags
 	// N is the number of Ranges in use, at most RangesMax.
 	N uint8
-	// Seq counts the segments of a lane and direction, and wraps.
+	// Seq counts the segments of a lane and direction, and wraps. The segments of a
+	// packet have consecutive numbers.
 	Seq uint32
 	// Ack says that every segment before it has arrived on this lane.
 	Ack uint32
@@ -81,9 +82,9 @@ func (t *Transport) Append(b []byte) []byte {
 	return b
 }
 
-// Parse reads a header into t and returns the segment that follows; nil if there
-// is none. Only the first N of t.Ranges are written; the rest is unchanged.
-func (t *Transport) Parse(b []byte) (segment []byte, err error) {
+// Parse reads a header into t and returns the segments that follow; nil if there
+// are none. Only the first N of t.Ranges are written; the rest is unchanged.
+func (t *Transport) Parse(b []byte) (segments []byte, err error) {
 	if len(b) < TransportLen {
 		return nil, ErrShort
 	}

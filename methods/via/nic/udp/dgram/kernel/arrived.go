@@ -54,15 +54,13 @@ func (s *socket) arrived(a *dgram.Arrival, c coming) int {
 	if whole > 1 {
 		s.stats.ReceivedGrouped += uint64(whole)
 	}
-	if s.canJoin && !s.joins && size >= dgram.PayloadMin {
-		s.join()
-	}
 	return 1
 }
 
 // join allows the kernel to return several packets in one call (GRO). It is
-// called with the first large packet: a socket with only small ones uses
-// recvfrom, which costs less than recvmsg but does not tell where packets end.
+// called when several large packets were there at once: a socket to which they come
+// one by one, or only small ones, uses recvfrom, which costs less than recvmsg but
+// does not tell where packets end.
 func (s *socket) join() {
 	s.canJoin = false
 	s.joins = unix.SetsockoptInt(s.fd, unix.IPPROTO_UDP, unix.UDP_GRO, 1) == nil

@@ -90,6 +90,7 @@ func TestToldBesideAGroup(t *testing.T) {
 	all, one := homed(t, d, "0.0.0.0:0"), bound(t, d, loopback4)
 	to := netip.AddrPortFrom(netip.MustParseAddr("127.0.0.9"), all.Addr().Port())
 	in := room(1)
+	joined(all)
 	for grouped := false; !grouped; {
 		send(t, one, run(to, 20, 1300)...)
 		for came := 0; came < 20; {

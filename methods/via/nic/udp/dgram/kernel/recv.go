@@ -102,6 +102,9 @@ func (s *socket) pullMany(batch []dgram.Arrival) (int, syscall.Errno) {
 	for i := range in.pieces[:count] {
 		in.pieces[i].Base = nil // the memory is the caller's
 	}
+	if s.canJoin && n > 1 && batch[n-1].Size >= dgram.PayloadMin {
+		s.join()
+	}
 	return n, no
 }
 
