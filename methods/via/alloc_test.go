@@ -141,10 +141,15 @@ func TestNoAllocations(t *testing.T) {
 // BenchmarkMessage is what a small message costs both sides together, without
 // the way between two cores.
 func BenchmarkMessage(b *testing.B) {
-	p := newPingPair(b, 8, ways(b)["shm"])
-	b.ReportAllocs()
-	for b.Loop() {
-		p.message()
+	all := ways(b)
+	for _, name := range []string{"shm", "udp insecure"} {
+		b.Run(name, func(b *testing.B) {
+			p := newPingPair(b, 8, all[name])
+			b.ReportAllocs()
+			for b.Loop() {
+				p.message()
+			}
+		})
 	}
 }
 
