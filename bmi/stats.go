@@ -1,5 +1,7 @@
 package bmi
 
+import "github.com/viaduct-hpc/viaduct/bmi/netstats"
+
 // MethodStats are one method's totals since it was opened. Counters only grow.
 type MethodStats struct {
 	Method string
@@ -14,8 +16,8 @@ type MethodStats struct {
 	// Link counts the work of all connections, including those that have ended,
 	// and Packets their packets. Both are zero for methods that rely on the
 	// system, or on memory, to be reliable.
-	Link    LinkStats
-	Packets PacketStats
+	Link    netstats.Link
+	Packets netstats.Packets
 }
 
 // PeerStats are one peer's totals since it became known.
@@ -32,7 +34,7 @@ type PeerStats struct {
 
 	// Link counts the work of the connections with the peer while they were in
 	// use. Packets after the end of a connection count in MethodStats alone.
-	Link LinkStats
+	Link netstats.Link
 }
 
 // Traffic counts messages and what they cost.

@@ -94,9 +94,8 @@ func (m *Monitor) WaitForWatchers(ctx context.Context) {
 	}
 }
 
-// Close frees what Init opened. No method is polled any more.
+// Close ends the last waits. No method is polled any more.
 func (m *Monitor) Close() {
-	m.spinner.Close()
 	m.WakeAll()
 }
 

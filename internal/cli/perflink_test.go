@@ -10,18 +10,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/bmi/netstats"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
 func TestPerfPrintsWhatLinksCount(t *testing.T) {
 	r, ok := perf.LinkResult(&bmi.MethodStats{
 		Method: "x",
-		Link: bmi.LinkStats{
+		Link: netstats.Link{
 			SegmentsSent: 2000, Retransmitted: 30, TimedOut: 4, Spurious: 5, SegmentsReceived: 60, Duplicates: 7, Refused: 8,
 			AcksSent: 9, AcksReceived: 10, RoundTrips: 11,
 			RoundTripP50: 5500 * time.Nanosecond, RoundTripP99: 40 * time.Microsecond, RoundTripP999: 2 * time.Millisecond,
 		},
-		Packets: bmi.PacketStats{
+		Packets: netstats.Packets{
 			Sent: 3000, SendCalls: 21, GroupedSent: 22, Unsent: 23, Received: 24, RecvCalls: 25, GroupedReceived: 26, Overflowed: 27, Dropped: 28, Refused: 29,
 		},
 	})

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/bmi/netstats"
 )
 
 // RoundTrip is the name of a result that no test measures. It is the round trips of
@@ -11,8 +12,8 @@ import (
 // with the method's counters (Result.Link).
 const RoundTrip Test = "round-trip"
 
-// LinkCounts are the counters of one side of a measurement: bmi.LinkStats and
-// bmi.PacketStats, where the fields are explained.
+// LinkCounts are the counters of one side of a measurement: netstats.Link and
+// netstats.Packets, where the fields are explained.
 type LinkCounts struct {
 	SegmentsSent     uint64  `json:"segments_sent"`
 	Retransmitted    uint64  `json:"retransmitted"`
@@ -44,7 +45,7 @@ type LinkCounts struct {
 // none. Median and P99 are those of the round trips, not of batches.
 func LinkResult(m *bmi.MethodStats) (r Result, ok bool) {
 	l, p := &m.Link, &m.Packets
-	if *l == (bmi.LinkStats{}) {
+	if *l == (netstats.Link{}) {
 		return Result{}, false
 	}
 	micros := func(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }

@@ -2,6 +2,6 @@
 // process: the endpoint (package bmi) and the loop of a plugin (plugins/guest), which
 // contain the loops themselves.
 //
-// spin.go makes the decision, load.go and preempt.go find out whether other processes
-// need the core, pass.go lets them have it, relax.go is the pause between two polls.
+// spin.go makes the decision, preempt.go finds out whether other processes need the
+// core, pass.go lets them have it, relax.go is the pause between two polls.
 package spin

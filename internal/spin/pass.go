@@ -3,31 +3,39 @@ package spin
 import "time"
 
 // A pass decides whether a caller that polls passes its core to other processes meanwhile (sched_yield(2)). Where processes that
-// wait for each other outnumber the cores, the one that is waited for then runs at once, and both remain awake. A process that
-// computes instead of waiting keeps the core for a whole time slice of some milliseconds; beside such a one it is better to sleep,
-// because the kernel soon lets a process run that has been woken. So what happens to this thread decides: a pass that costs a time
-// slice stops further ones for a while, and for twice as long if the next one costs as much.
+// wait for each other outnumber the cores, the one that is waited for then runs at once, and both remain awake. There are two
+// reasons why this may not work, and then it is better to sleep, because the kernel soon lets a process run that has been woken:
+// beside a process that computes instead of waiting, a pass costs a whole time slice of some milliseconds; and the kernel may give
+// the core back to the caller again and again, while others have had more of it lately. So what happens to this thread decides. If
+// passes are of no use, there are none for a while, and for twice as long if they are of no use after that either.
 type pass struct {
-	yield  func()        // nil: never
-	passed bool          // since the last reading of the clock
-	at     time.Duration // when
-	cheap  int           // passes in a row that cost little
+	yield  func() // nil: never
+	passed bool   // since the last reading of the clock
+	at     time.Duration
+	used   bool          // in this wait
+	waits  int           // with passes, since they were last judged
+	total  time.Duration // of these waits
+	good   int           // judgements in a row that passes are of use
 	banned int           // waits to go without
 	step   int           // how many waits the last ban was; 0 ≤ step ≤ bannedMax
 }
 
 const (
 	// dear is less than a time slice, and more than a process needs that only looks for messages.
-	dear      = time.Millisecond
-	bannedMin = 16
-	bannedMax = 4096
-	// cheapMany passes in a row end what was learned of dear ones.
-	cheapMany = 1024
+	dear = time.Millisecond
+	// slowWait is longer than a wait for a process that has a core at once, and than one that is slept through.
+	slowWait = 50 * time.Microsecond
+	// judgeAfter waits, passes are judged by their mean.
+	judgeAfter = 16
+	bannedMin  = 16
+	bannedMax  = 4096
+	// goodMany judgements in a row end what was learned before.
+	goodMany = 16
 )
 
-// wait is called at the beginning of a spin.
-func (p *pass) wait() {
-	p.passed = false
+// begin is called at the beginning of a spin.
+func (p *pass) begin() {
+	p.passed, p.used = false, false
 	if p.banned > 0 {
 		p.banned--
 	}
@@ -39,7 +47,7 @@ func (p *pass) allowed() bool { return p.yield != nil && p.banned == 0 }
 // on passes the core on.
 func (p *pass) on(now time.Duration) {
 	p.yield()
-	p.passed, p.at = true, now
+	p.passed, p.at, p.used = true, now, true
 }
 
 // back is called with the next reading of the clock. It reports whether the last pass was dear.
@@ -49,13 +57,33 @@ func (p *pass) back(now time.Duration) bool {
 	}
 	p.passed = false
 	if now-p.at < dear {
-		if p.cheap++; p.cheap >= cheapMany {
-			p.step = 0
-		}
 		return false
 	}
-	p.cheap = 0
+	p.ban()
+	return true
+}
+
+// end is called at the end of a spin that took a time while another process wanted the core.
+func (p *pass) end(took time.Duration) {
+	if !p.used || p.banned > 0 {
+		return
+	}
+	p.total += took
+	if p.waits++; p.waits < judgeAfter {
+		return
+	}
+	if p.total > judgeAfter*slowWait {
+		p.ban()
+		return
+	}
+	p.waits, p.total = 0, 0
+	if p.good++; p.good >= goodMany {
+		p.step = 0
+	}
+}
+
+func (p *pass) ban() {
+	p.waits, p.total, p.good = 0, 0, 0
 	p.step = min(max(2*p.step, bannedMin), bannedMax)
 	p.banned = p.step
-	return true
 }

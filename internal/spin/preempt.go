@@ -1,8 +1,8 @@
 package spin
 
 // A preempt reports whether other processes need the polled core, that is, whether the
-// kernel took it away during many of the last spins. The machine's load (load) does not show
-// this if processes may use only a part of its cores.
+// kernel took it away during many of the last spins, or another process took it when it was
+// passed on. What runs elsewhere on the machine does not count.
 type preempt struct {
 	count  func() (thread int, switches int64) // for the current thread
 	began  bool

@@ -11,14 +11,13 @@ import (
 // delays the very process that it waits for. So the time to spin is
 //
 //   - 0 for some waits after several spins in a row were in vain, or after one that was in vain,
-//     or not quick, while another process wanted the core: the machine had more runnable processes
-//     than cores (see load), or the kernel took the core away from the polling thread (see
-//     preempt). The number of such waits doubles if the next spin is no better, up to skipMax. So
-//     two processes bound to one core soon sleep at once. An answer that comes quickly is from a
-//     process that runs on another core, however crowded the machine is;
+//     or not quick, while another process wanted the core and did not give it back soon: the kernel
+//     took the core away from the polling thread (see preempt). The number of such waits doubles if
+//     the next spin is no better, up to skipMax. An answer that comes quickly is from a process that
+//     runs on another core, however crowded this one is;
 //   - otherwise the maximum, if recent waits were shorter than that (polled or slept, so that
 //     spinning resumes by itself). It falls to 0 as their average grows to twice the maximum. It
-//     is at most tightMax while another process wants the core.
+//     is at most tightMax while another process wants the core and does not give it back.
 //
 // Between bursts of polls, other goroutines that are ready may run, and once the wait is no longer a quick one, other processes, too
 // (see pass). As long as these give the core back soon, a crowd is no reason not to poll.
@@ -34,7 +33,6 @@ type Spinner struct {
 	skip int // waits without spinning
 	step int // how many to skip next time; 0 ≤ step ≤ skipMax
 
-	load    load
 	preempt preempt
 	pass    pass
 	procs   int // GOMAXPROCS, which takes a lock to read
@@ -68,19 +66,13 @@ func (s *Spinner) Init(limit time.Duration) {
 	s.procs = runtime.GOMAXPROCS(0)
 	s.sample[0].Name = runnable
 	if s.limit > 0 {
-		s.load.open()
 		s.preempt.count = involuntary
 		s.pass.yield = yieldCore
 	}
 }
 
-// Close frees the resources of Init. The Spinner may still be used afterwards.
-func (s *Spinner) Close() { s.load.close() }
-
-// IgnoreLoad makes the machine count as idle, for tests.
+// IgnoreLoad makes the core count as the caller's own, for tests.
 func (s *Spinner) IgnoreLoad() {
-	s.load.close()
-	s.load.file = nil
 	s.preempt.count = nil
 	s.pass.yield = nil
 }
@@ -92,7 +84,7 @@ func (s *Spinner) Budget() time.Duration {
 		s.skip--
 		return 0
 	}
-	s.pass.wait()
+	s.pass.begin()
 	limit := min(s.limit, max(2*s.limit-s.average, 0))
 	if s.tight && !s.pass.allowed() {
 		limit = min(limit, tightMax)
@@ -104,7 +96,7 @@ func (s *Spinner) Budget() time.Duration {
 func (s *Spinner) crowded(now time.Duration) bool {
 	s.preempt.end()
 	s.pass.back(now)
-	s.tight = s.preempt.crowded() || s.load.crowded(now)
+	s.tight = s.preempt.crowded()
 	return s.tight && !s.pass.allowed()
 }
 
@@ -112,6 +104,9 @@ func (s *Spinner) crowded(now time.Duration) bool {
 func (s *Spinner) Won(now, took time.Duration) {
 	s.lost = 0
 	s.learn(took)
+	if s.tight {
+		s.pass.end(took)
+	}
 	if took <= quick {
 		s.preempt.end()
 		s.step = 0

@@ -23,8 +23,9 @@ var layerTable = []layer{
 	{"peer/...", []string{"peer"}},
 
 	// The interface. Its test doubles import nothing else.
-	{"bmi", []string{"bmi/progress", "internal/spin", "internal/queue"}},
+	{"bmi", []string{"bmi/progress", "bmi/netstats", "internal/spin", "internal/queue"}},
 	{"bmi/progress", []string{"internal/spin"}},
+	{"bmi/netstats", nil},
 	{"bmi/...", []string{"bmi"}},
 
 	// What methods have in common, then the VIA method, top to bottom.
@@ -35,15 +36,15 @@ var layerTable = []layer{
 	{"methods/via/register.go", []string{"bmi", "methods/via/nic/..."}},
 	{"methods/via", []string{"bmi", "peer", "methods/via/ops", "methods/via/peers", "methods/via/link", "methods/via/wire", "methods/via/flow", "methods/via/nic", "internal/seldom"}},
 	{"methods/via/ops", []string{"bmi", "matchbits", "peer", "methods/via/peers", "methods/via/link", "methods/via/wire", "methods/via/bulk", "methods/via/nic", "methods/inbox", "internal/queue", "internal/pieces", "internal/buffers"}},
-	{"methods/via/peers", []string{"bmi", "matchbits", "peer", "methods/via/link", "methods/via/wire", "internal/timers"}},
+	{"methods/via/peers", []string{"bmi", "bmi/netstats", "matchbits", "peer", "methods/via/link", "methods/via/wire", "internal/timers"}},
 	{"methods/via/wire", []string{"matchbits"}},
-	{"methods/via/link", []string{"matchbits", "peer", "methods/via/vipl", "methods/via/wire", "methods/via/flow", "methods/via/nic", "internal/queue", "internal/pieces"}},
+	{"methods/via/link", []string{"bmi/netstats", "matchbits", "peer", "methods/via/vipl", "methods/via/wire", "methods/via/flow", "methods/via/nic", "internal/queue", "internal/pieces"}},
 	{"methods/via/bulk", nil},
 	{"methods/via/flow", []string{"matchbits"}},
 	{"methods/via/vipl/vipltest", []string{"methods/via/vipl", "methods/via/nic", "internal/sim"}},
-	{"methods/via/vipl/...", []string{"methods/via/vipl/...", "methods/via/nic"}},
+	{"methods/via/vipl/...", []string{"bmi/netstats", "methods/via/vipl/...", "methods/via/nic"}},
 	{"methods/via/simtest", nil}, // tests only
-	{"methods/via/nic", nil},
+	{"methods/via/nic", []string{"bmi/netstats"}},
 	{"methods/via/nic/sim", []string{"methods/via/nic", "internal/sim"}},
 	// The UDP NIC: formats and transport are pure, the layer below the sockets is a separate seam, and the provider on top
 	// joins them.
@@ -54,10 +55,10 @@ var layerTable = []layer{
 	{"methods/via/nic/udp/dgram", nil},
 	{"methods/via/nic/udp/dgram/dgramtest", []string{"methods/via/nic/udp/dgram", "internal/seamtest"}},
 	{"methods/via/nic/udp/dgram/...", []string{"methods/via/nic/udp/dgram", "internal/sim", "internal/netpoll"}},
-	{"methods/via/nic/udp", []string{"methods/via/nic", "methods/via/nic/udp/...", "internal/names", "internal/queue", "internal/timers", "internal/buffers"}},
+	{"methods/via/nic/udp", []string{"bmi/netstats", "methods/via/nic", "methods/via/nic/udp/...", "internal/names", "internal/queue", "internal/timers", "internal/buffers"}},
 	{"methods/via/nic/udp/udptest", []string{"methods/via/nic", "methods/via/nic/udp/...", "methods/via/nic/udp", "internal/sim"}},
 	{"methods/via/nic/shm", []string{"methods/via/nic", "internal/spin", "internal/timers"}},
-	{"methods/via/nic/...", []string{"methods/via/nic"}},
+	{"methods/via/nic/...", []string{"bmi/netstats", "methods/via/nic"}},
 
 	// Other methods never import each other.
 	{"methods/tcp/stack/sim", []string{"methods/tcp/stack", "internal/sim"}},
@@ -140,7 +141,7 @@ var layerTable = []layer{
 	{"internal/references", nil},
 	{"internal/netns", nil},
 	{"internal/relay", nil},
-	{"internal/perf/...", []string{"bmi", "internal/perf/..."}},
+	{"internal/perf/...", []string{"bmi", "bmi/netstats", "internal/perf/..."}},
 	{"internal/mpiperf/...", []string{"mpi/...", "internal/mpiperf/...", "internal/perf/..."}},
 	{"internal/dashes", nil},
 	{"internal/wallclock", nil},

@@ -209,7 +209,6 @@ func (l *Loop) finish() {
 		case <-time.After(ringAgain): // the program may have consumed the ring of the bell
 		}
 	}
-	l.spinner.Close()
 	l.err = err
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/bmi/netstats"
 	"github.com/viaduct-hpc/viaduct/internal/netns"
 	"github.com/viaduct-hpc/viaduct/internal/relay"
 )
@@ -97,7 +97,7 @@ func TestBadNetwork(t *testing.T) {
 			converse(t, all, way, each(16, 8, mixed...)).well()
 
 			there, back := r.Counters()
-			var link bmi.LinkStats
+			var link netstats.Link
 			for _, p := range all {
 				st := p.stats()
 				link.Retransmitted += st.Link.Retransmitted

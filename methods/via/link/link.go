@@ -3,6 +3,7 @@ package link
 import (
 	"net/netip"
 
+	"github.com/viaduct-hpc/viaduct/bmi/netstats"
 	"github.com/viaduct-hpc/viaduct/internal/queue"
 	"github.com/viaduct-hpc/viaduct/matchbits"
 	"github.com/viaduct-hpc/viaduct/methods/via/flow"
@@ -195,9 +196,9 @@ func (l *Link) TakeCause() error {
 func (l *Link) CreditsSent() uint64 { return l.creditsSent }
 
 // Stats are the counts of the present connection.
-func (l *Link) Stats() nic.LinkStats {
+func (l *Link) Stats() netstats.Link {
 	if l.channel == nil {
-		return nic.LinkStats{}
+		return netstats.Link{}
 	}
 	return l.channel.vi.LinkStats()
 }

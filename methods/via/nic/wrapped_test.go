@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/bmi/netstats"
 	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/fault"
@@ -31,11 +32,11 @@ func (d countingDevice) OpenPort(attrs nic.PortAttrs, cookie any) (nic.Port, err
 	return countingPort{p}, err
 }
 
-func (countingDevice) LinkStats() nic.LinkStats {
-	return nic.LinkStats{SegmentsSent: 7, Retransmitted: 2}
+func (countingDevice) LinkStats() netstats.Link {
+	return netstats.Link{SegmentsSent: 7, Retransmitted: 2}
 }
-func (countingDevice) PacketStats() nic.PacketStats { return nic.PacketStats{Sent: 9} }
-func (countingPort) LinkStats() nic.LinkStats       { return nic.LinkStats{SegmentsSent: 5} }
+func (countingDevice) PacketStats() netstats.Packets { return netstats.Packets{Sent: 9} }
+func (countingPort) LinkStats() netstats.Link        { return netstats.Link{SegmentsSent: 5} }
 
 // TestStatsPassThrough: the counters of the device and the port below are visible
 // through the wrappers, and there are none if those count nothing.
@@ -55,9 +56,9 @@ func TestStatsPassThrough(t *testing.T) {
 				assert.Zero(t, nic.PacketStatsOf(d), name)
 				assert.Zero(t, nic.LinkStatsOf(p), name)
 			} else {
-				assert.Equal(t, nic.LinkStats{SegmentsSent: 7, Retransmitted: 2}, nic.LinkStatsOf(d), name)
-				assert.Equal(t, nic.PacketStats{Sent: 9}, nic.PacketStatsOf(d), name)
-				assert.Equal(t, nic.LinkStats{SegmentsSent: 5}, nic.LinkStatsOf(p), name)
+				assert.Equal(t, netstats.Link{SegmentsSent: 7, Retransmitted: 2}, nic.LinkStatsOf(d), name)
+				assert.Equal(t, netstats.Packets{Sent: 9}, nic.PacketStatsOf(d), name)
+				assert.Equal(t, netstats.Link{SegmentsSent: 5}, nic.LinkStatsOf(p), name)
 			}
 			require.NoError(t, p.Close())
 			require.NoError(t, d.Close())

@@ -57,6 +57,6 @@ func (o *Ops) Stats(each []bmi.PeerStats) (bmi.MethodStats, []bmi.PeerStats) {
 	}
 	each = o.Peers.Stats(&s, each, func(p *peers.Peer) int { return of(p).inbox.Recvs() })
 	info := o.links.SystemInfo()
-	s.Link, s.Packets = bmi.LinkStats(info.Link), bmi.PacketStats(info.Packets)
+	s.Link, s.Packets = info.Link, info.Packets
 	return s, each
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/bmi/netstats"
 	"github.com/viaduct-hpc/viaduct/internal/timers"
 	"github.com/viaduct-hpc/viaduct/methods/via/link"
 	"github.com/viaduct-hpc/viaduct/peer"
@@ -80,7 +81,7 @@ type Peer struct {
 	dropped   bool // by DropAddr
 	gone      bool // out of the tables
 	timer     timers.Timer[Peer]
-	pastLinks *bmi.LinkStats // of links that are out of use; nil: they counted nothing
+	pastLinks *netstats.Link // of links that are out of use; nil: they counted nothing
 
 	machine peer.Machine
 	// failed is how the latest connection, or attempt, ended; nil while there is
@@ -154,11 +155,11 @@ func (p *Peer) count() bmi.Traffic {
 }
 
 // linkStats is the sum of the statistics of all links with the peer.
-func (p *Peer) linkStats() (sum bmi.LinkStats) {
+func (p *Peer) linkStats() (sum netstats.Link) {
 	if p.pastLinks != nil {
 		sum = *p.pastLinks
 	}
-	now := bmi.LinkStats(p.Link.Stats())
+	now := p.Link.Stats()
 	sum.Add(&now)
 	return sum
 }

@@ -1,7 +1,7 @@
 package peers
 
 import (
-	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/bmi/netstats"
 	"github.com/viaduct-hpc/viaduct/matchbits"
 	"github.com/viaduct-hpc/viaduct/methods/via/link"
 	"github.com/viaduct-hpc/viaduct/methods/via/wire"
@@ -115,7 +115,7 @@ func (p *Peer) closeLink() {
 	if !p.Link.InUse() {
 		return
 	}
-	if past := p.linkStats(); past != (bmi.LinkStats{}) {
+	if past := p.linkStats(); past != (netstats.Link{}) {
 		p.pastLinks = &past
 	}
 	if p.Link.Close() {

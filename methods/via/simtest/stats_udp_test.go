@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/bmi/netstats"
 	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/methods/via"
 	simnic "github.com/viaduct-hpc/viaduct/methods/via/nic/sim"
@@ -86,7 +87,7 @@ func (p *udpPair) settle() {
 	}
 }
 
-func (p *udpPair) link(i int) (method, peer bmi.LinkStats, peers int) {
+func (p *udpPair) link(i int) (method, peer netstats.Link, peers int) {
 	s := p.ends[i].Stats()
 	require.Len(p.t, s.Methods, 1)
 	for _, one := range s.Peers {

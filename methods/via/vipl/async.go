@@ -3,6 +3,7 @@ package vipl
 import (
 	"fmt"
 
+	"github.com/viaduct-hpc/viaduct/bmi/netstats"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
@@ -92,8 +93,8 @@ type SystemInfo struct {
 	AsyncErrors uint64
 	// Link and Packets are the device's own counters, of all its connections,
 	// including past ones; 0 if it has none.
-	Link    nic.LinkStats
-	Packets nic.PacketStats
+	Link    netstats.Link
+	Packets netstats.Packets
 }
 
 // SystemInfo is the guide's VipQuerySystemManagementInfo.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/bmi/netstats"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
@@ -26,12 +27,12 @@ func (s countingStub) OpenPort(attrs nic.PortAttrs, cookie any) (nic.Port, error
 	return countingPort{p, uint64(len(s.ports))}, err
 }
 
-func (s countingStub) LinkStats() nic.LinkStats {
-	return nic.LinkStats{Retransmitted: 5, RoundTripP99: time.Millisecond}
+func (s countingStub) LinkStats() netstats.Link {
+	return netstats.Link{Retransmitted: 5, RoundTripP99: time.Millisecond}
 }
 
-func (s countingStub) PacketStats() nic.PacketStats { return nic.PacketStats{BytesSent: 6} }
-func (p countingPort) LinkStats() nic.LinkStats     { return nic.LinkStats{SegmentsSent: p.segments} }
+func (s countingStub) PacketStats() netstats.Packets { return netstats.Packets{BytesSent: 6} }
+func (p countingPort) LinkStats() netstats.Link      { return netstats.Link{SegmentsSent: p.segments} }
 
 func TestStatsOfTheDevice(t *testing.T) {
 	n, err := OpenNIC(countingStub{&stub{caps: stubCaps}}, NICConfig{})
@@ -41,11 +42,11 @@ func TestStatsOfTheDevice(t *testing.T) {
 	for i := range uint64(2) {
 		vi, err := n.CreateVI(VIAttributes{Tag: tag}, nil, nil)
 		require.NoError(t, err)
-		assert.Equal(t, nic.LinkStats{SegmentsSent: i + 1}, vi.LinkStats())
+		assert.Equal(t, netstats.Link{SegmentsSent: i + 1}, vi.LinkStats())
 	}
 	info := n.SystemInfo()
-	assert.Equal(t, nic.LinkStats{Retransmitted: 5, RoundTripP99: time.Millisecond}, info.Link)
-	assert.Equal(t, nic.PacketStats{BytesSent: 6}, info.Packets)
+	assert.Equal(t, netstats.Link{Retransmitted: 5, RoundTripP99: time.Millisecond}, info.Link)
+	assert.Equal(t, netstats.Packets{BytesSent: 6}, info.Packets)
 
 	silent, err := OpenNIC(&stub{caps: stubCaps}, NICConfig{})
 	require.NoError(t, err)

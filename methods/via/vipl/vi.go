@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 
+	"github.com/viaduct-hpc/viaduct/bmi/netstats"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
@@ -186,7 +187,7 @@ func (vi *VI) State() State { return vi.state }
 
 // LinkStats are the device's counters of the present connection, or of the last one
 // until the VI is used for another; 0 if it has none.
-func (vi *VI) LinkStats() nic.LinkStats { return nic.LinkStatsOf(vi.port) }
+func (vi *VI) LinkStats() netstats.Link { return nic.LinkStatsOf(vi.port) }
 
 // SourceAddr is the network address from which the packets of a connected VI come; not valid if the provider knows none.
 func (vi *VI) SourceAddr() netip.AddrPort {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/bmi/netstats"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
@@ -105,4 +106,4 @@ func (p *port) connection(ev *nic.Event) {
 func (p *port) RDMAUsable() bool { return nic.RDMAUsable(p.inner) }
 
 // LinkStats implements nic.LinkCounter for the port below.
-func (p *port) LinkStats() nic.LinkStats { return nic.LinkStatsOf(p.inner) }
+func (p *port) LinkStats() netstats.Link { return nic.LinkStatsOf(p.inner) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/bmi/netstats"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
@@ -112,4 +113,4 @@ func (d *Device) event(p *port, ev *nic.Event) {
 func (p *port) RDMAUsable() bool { return nic.RDMAUsable(p.Port) }
 
 // LinkStats implements nic.LinkCounter for the port below.
-func (p *port) LinkStats() nic.LinkStats { return nic.LinkStatsOf(p.Port) }
+func (p *port) LinkStats() netstats.Link { return nic.LinkStatsOf(p.Port) }

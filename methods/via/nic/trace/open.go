@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/bmi/netstats"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
@@ -121,10 +122,10 @@ func (d *Device) Caps() nic.Caps { return d.inner.Caps() }
 func (d *Device) LocalAddr() string { return d.inner.LocalAddr() }
 
 // LinkStats implements nic.LinkCounter for the device below.
-func (d *Device) LinkStats() nic.LinkStats { return nic.LinkStatsOf(d.inner) }
+func (d *Device) LinkStats() netstats.Link { return nic.LinkStatsOf(d.inner) }
 
 // PacketStats implements nic.PacketCounter for the device below.
-func (d *Device) PacketStats() nic.PacketStats { return nic.PacketStatsOf(d.inner) }
+func (d *Device) PacketStats() netstats.Packets { return nic.PacketStatsOf(d.inner) }
 
 // NextDeadline is the wrapped device's.
 func (d *Device) NextDeadline() (at time.Duration, ok bool) { return d.inner.NextDeadline() }

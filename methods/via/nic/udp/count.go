@@ -1,6 +1,7 @@
 package udp
 
 import (
+	"github.com/viaduct-hpc/viaduct/bmi/netstats"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/reliable"
 )
@@ -25,9 +26,9 @@ func (n *linkCount) add(c *conn) {
 	}
 }
 
-// stats returns the sum as nic.LinkStats.
-func (n *linkCount) stats() nic.LinkStats {
-	return nic.LinkStats{
+// stats returns the sum as netstats.Link.
+func (n *linkCount) stats() netstats.Link {
+	return netstats.Link{
 		SegmentsSent: n.Sent, SegmentsReceived: n.Arrived,
 		Retransmitted: n.Resent, TimedOut: n.Timeouts, Spurious: n.Stats.Spurious,
 		Duplicates: n.Stats.Duplicates, Refused: n.Stats.Refused,
@@ -38,7 +39,7 @@ func (n *linkCount) stats() nic.LinkStats {
 }
 
 // LinkStats implements nic.LinkCounter.
-func (d *Device) LinkStats() nic.LinkStats {
+func (d *Device) LinkStats() netstats.Link {
 	sum := d.past
 	for _, c := range d.conns {
 		sum.add(c)
@@ -48,21 +49,21 @@ func (d *Device) LinkStats() nic.LinkStats {
 
 // LinkStats implements nic.LinkCounter. Retransmissions after the port has left
 // the connection count only for the device.
-func (p *Port) LinkStats() nic.LinkStats {
+func (p *Port) LinkStats() netstats.Link {
 	if p.conn == nil {
 		return p.last
 	}
 	return p.conn.linkStats()
 }
 
-func (c *conn) linkStats() nic.LinkStats {
+func (c *conn) linkStats() netstats.Link {
 	var sum linkCount
 	sum.add(c)
 	return sum.stats()
 }
 
 // PacketStats implements nic.PacketCounter.
-func (d *Device) PacketStats() (sum nic.PacketStats) {
+func (d *Device) PacketStats() (sum netstats.Packets) {
 	for lane := range d.outs {
 		s := d.outs[lane].socket.Stats()
 		sum.Sent += s.Sent

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 
+	"github.com/viaduct-hpc/viaduct/bmi/netstats"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/message"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
@@ -20,7 +21,7 @@ type Port struct {
 	conn   *conn
 	closed bool
 	ended  bool          // every descriptor came back
-	last   nic.LinkStats // of the connection that ended
+	last   netstats.Link // of the connection that ended
 }
 
 var _ nic.Authenticator = (*Port)(nil)

@@ -1,4 +1,4 @@
-package bmi
+package netstats
 
 import (
 	"reflect"
@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestLinkStatsAddAddsEveryCounter finds a counter that Add forgets, and a
+// TestLinkAddAddsEveryCounter finds a counter that Add forgets, and a
 // percentile that is not of the later connection.
-func TestLinkStatsAddAddsEveryCounter(t *testing.T) {
-	var one, sum LinkStats
+func TestLinkAddAddsEveryCounter(t *testing.T) {
+	var one, sum Link
 	v := reflect.ValueOf(&one).Elem()
 	for i := range v.NumField() {
 		if f := v.Field(i); f.CanUint() {
@@ -34,6 +34,6 @@ func TestLinkStatsAddAddsEveryCounter(t *testing.T) {
 		return [3]time.Duration{sum.RoundTripP50, sum.RoundTripP99, sum.RoundTripP999}
 	}
 	assert.Equal(t, [3]time.Duration{70, 80, 90}, percentiles())
-	sum.Add(&LinkStats{AcksSent: 1})
+	sum.Add(&Link{AcksSent: 1})
 	assert.Equal(t, [3]time.Duration{70, 80, 90}, percentiles(), "a connection that measured nothing knows nothing better")
 }

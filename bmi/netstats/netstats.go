@@ -1,10 +1,11 @@
-package bmi
+// Package netstats has counters of a network that both an endpoint and the devices below it show.
+package netstats
 
 import "time"
 
-// LinkStats count what it took to make lossy links reliable, for methods that do
+// Link count what it took to make lossy links reliable, for methods that do
 // this themselves. Counters only grow.
-type LinkStats struct {
+type Link struct {
 	// SegmentsSent and SegmentsReceived count every segment once, however often it
 	// was sent or arrived. A segment is one packet's worth of a message.
 	SegmentsSent, SegmentsReceived uint64
@@ -31,7 +32,7 @@ type LinkStats struct {
 
 // Add adds the counts of a later connection. If that connection measured any round
 // trips, its percentiles replace those of s, because percentiles cannot be added.
-func (s *LinkStats) Add(o *LinkStats) {
+func (s *Link) Add(o *Link) {
 	s.SegmentsSent += o.SegmentsSent
 	s.SegmentsReceived += o.SegmentsReceived
 	s.Retransmitted += o.Retransmitted
@@ -47,9 +48,9 @@ func (s *LinkStats) Add(o *LinkStats) {
 	}
 }
 
-// PacketStats count packets, including packets that belong to no connection.
+// Packets count packets, including packets that belong to no connection.
 // Counters only grow.
-type PacketStats struct {
+type Packets struct {
 	// Sent and Received count packets; BytesSent and BytesReceived count their
 	// contents, without the headers of lower layers.
 	Sent, Received           uint64
