@@ -9,12 +9,13 @@ import "time"
 // the core back to the caller again and again, while others have had more of it lately. So what happens to this thread decides. If
 // passes are of no use, there are none for a while, and for twice as long if they are of no use after that either.
 type pass struct {
-	yield  func() // nil: never
-	passed bool   // since the last reading of the clock
-	at     time.Duration
+	yield  func()        // nil: never
+	passed bool          // since the last reading of the clock
+	at     time.Duration // when
 	used   bool          // in this wait
 	waits  int           // with passes, since they were last judged
-	total  time.Duration // of these waits
+	passes int           // in these waits
+	total  time.Duration // that these passes took
 	good   int           // judgements in a row that passes are of use
 	banned int           // waits to go without
 	step   int           // how many waits the last ban was; 0 ≤ step ≤ bannedMax
@@ -23,10 +24,10 @@ type pass struct {
 const (
 	// dear is less than a time slice, and more than a process needs that only looks for messages.
 	dear = time.Millisecond
-	// slowWait is longer than a wait for a process that has a core at once, and than one that is slept through.
-	slowWait = 50 * time.Microsecond
-	// judgeAfter waits, passes are judged by their mean.
+	// After judgeAfter waits, passes are judged: on average they must not take longer than longMax, which is more than several
+	// processes need to look for messages in turn.
 	judgeAfter = 16
+	longMax    = 150 * time.Microsecond
 	bannedMin  = 16
 	bannedMax  = 4096
 	// goodMany judgements in a row end what was learned before.
@@ -56,34 +57,36 @@ func (p *pass) back(now time.Duration) bool {
 		return false
 	}
 	p.passed = false
-	if now-p.at < dear {
+	took := now - p.at
+	p.passes++
+	p.total += took
+	if took < dear {
 		return false
 	}
 	p.ban()
 	return true
 }
 
-// end is called at the end of a spin that took a time while another process wanted the core.
-func (p *pass) end(took time.Duration) {
+// end is called at the end of a spin while another process wanted the core.
+func (p *pass) end() {
 	if !p.used || p.banned > 0 {
 		return
 	}
-	p.total += took
 	if p.waits++; p.waits < judgeAfter {
 		return
 	}
-	if p.total > judgeAfter*slowWait {
+	if p.total > time.Duration(p.passes)*longMax {
 		p.ban()
 		return
 	}
-	p.waits, p.total = 0, 0
+	p.waits, p.passes, p.total = 0, 0, 0
 	if p.good++; p.good >= goodMany {
 		p.step = 0
 	}
 }
 
 func (p *pass) ban() {
-	p.waits, p.total, p.good = 0, 0, 0
+	p.waits, p.passes, p.total, p.good = 0, 0, 0, 0
 	p.step = min(max(2*p.step, bannedMin), bannedMax)
 	p.banned = p.step
 }

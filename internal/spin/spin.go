@@ -104,8 +104,9 @@ func (s *Spinner) crowded(now time.Duration) bool {
 func (s *Spinner) Won(now, took time.Duration) {
 	s.lost = 0
 	s.learn(took)
+	s.pass.back(now)
 	if s.tight {
-		s.pass.end(took)
+		s.pass.end()
 	}
 	if took <= quick {
 		s.preempt.end()
