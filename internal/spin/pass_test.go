@@ -135,3 +135,16 @@ func TestPollsAreFewInACrowd(t *testing.T) {
 	c.s.pass.banned = 1
 	assert.Equal(t, Burst, c.s.Polls(), "they do not give it back")
 }
+
+// TestACrowdIsOver: as soon as nobody else has had the core for a few quick waits, a caller polls as usual.
+func TestACrowdIsOver(t *testing.T) {
+	c := newCore(400 * time.Microsecond)
+	c.s.preempt.count = func() (int, int64) { return 1, int64(c.passes) }
+	c.takes = 5 * time.Microsecond
+	c.waits(100, 30*time.Microsecond)
+	assert.Equal(t, TightBurst, c.s.Polls())
+	c.s.preempt.count = func() (int, int64) { return 1, 0 }
+	c.takes = 0
+	c.waits(50, 3*time.Microsecond)
+	assert.Equal(t, Burst, c.s.Polls())
+}

@@ -110,6 +110,7 @@ func (s *Spinner) Won(now, took time.Duration) {
 	}
 	if took <= quick {
 		s.preempt.end()
+		s.tight = s.tight && s.preempt.crowded() // it may be over
 		s.step = 0
 		return
 	}
