@@ -253,10 +253,10 @@ func TestReportIsWritten(t *testing.T) {
 	}
 }
 
-func indexOf(t *testing.T, points []point, who string, test perf.Test, size int) int {
+func indexOf(t *testing.T, points []point, method string, test perf.Test, size int) int {
 	t.Helper()
 	for i, p := range points {
-		if p.Method == who && p.Test == test && p.Size == size {
+		if p.Method == method && p.Test == test && p.Size == size {
 			return i
 		}
 	}

@@ -32,11 +32,11 @@ type neighbourhood struct {
 }
 
 // name is the name of a contender in a neighbourhood.
-func (n neighbourhood) name(who string) string {
+func (n neighbourhood) name(method string) string {
 	if n.apart {
-		return fmt.Sprintf("%s, apart from %d busy", who, n.busy)
+		return fmt.Sprintf("%s, apart from %d busy", method, n.busy)
 	}
-	return fmt.Sprintf("%s, beside %d busy", who, n.busy)
+	return fmt.Sprintf("%s, beside %d busy", method, n.busy)
 }
 
 // neighbourhoods are all that are measured. Those apart need to be compared with none busy.
@@ -56,8 +56,8 @@ func (n neighbourhood) String() string { return strings.TrimPrefix(n.name(""), "
 // overBusy are the contenders in all neighbourhoods, which are compared only with each other.
 var overBusy = func() (all []string) {
 	for _, n := range neighbourhoods() {
-		for _, who := range busyContenders {
-			all = append(all, n.name(who))
+		for _, method := range busyContenders {
+			all = append(all, n.name(method))
 		}
 	}
 	return all
@@ -125,9 +125,9 @@ func busyRuns(ctx context.Context, cfg config, all *results) (states []string, e
 
 // skip reports why there are no runs.
 func (n neighbourhood) skip(all *results, why string) {
-	for _, who := range busyContenders {
-		all.failures[n.name(who)] = why
-		fmt.Fprintf(os.Stderr, "bench: %s: %s\n", n.name(who), why)
+	for _, method := range busyContenders {
+		all.failures[n.name(method)] = why
+		fmt.Fprintf(os.Stderr, "bench: %s: %s\n", n.name(method), why)
 	}
 }
 
@@ -196,9 +196,9 @@ func (n neighbourhood) peer(ctx context.Context, cfg config) contender {
 
 // contender runs the command line of an exchange. Its result is the mean half round trip of
 // the whole run, not the median of parts: what happens while others have the processor counts.
-func (n neighbourhood) contender(cfg config, who string, env, line []string) contender {
+func (n neighbourhood) contender(cfg config, method string, env, line []string) contender {
 	line = n.bind(cfg, splitFor(cfg).ranks, line)
-	return contender{name: n.name(who), run: func(ctx context.Context) ([]perf.Result, error) {
+	return contender{name: n.name(method), run: func(ctx context.Context) ([]perf.Result, error) {
 		out, err := commandWithin(ctx, busyRunMax, env, line[0], line[1:]...)
 		if err != nil {
 			return nil, err
@@ -208,17 +208,17 @@ func (n neighbourhood) contender(cfg config, who string, env, line []string) con
 			return nil, err
 		}
 		if len(got) != 1 || got[0].Test != exchange || got[0].Median <= 0 {
-			return nil, fmt.Errorf("%s: not one exchange: %v", who, got)
+			return nil, fmt.Errorf("%s: not one exchange: %v", method, got)
 		}
 		us := 1e6 / got[0].Median
-		return []perf.Result{{Test: perf.Latency, Method: who, Size: rateSize, Window: 1, Median: us, P99: us, Unit: perf.UnitMicros}}, nil
+		return []perf.Result{{Test: perf.Latency, Method: method, Size: rateSize, Window: 1, Median: us, P99: us, Unit: perf.UnitMicros}}, nil
 	}}
 }
 
 // runsOf are the runs of a contender in a neighbourhood; nil if it failed.
-func (n neighbourhood) runsOf(all *results, who string) []float64 {
-	id := pointID{n.name(who), perf.Latency, rateSize}
-	if all.failures[id.who] != "" || len(all.values[id]) == 0 {
+func (n neighbourhood) runsOf(all *results, method string) []float64 {
+	id := pointID{n.name(method), perf.Latency, rateSize}
+	if all.failures[id.method] != "" || len(all.values[id]) == 0 {
 		return nil
 	}
 	return all.point(id).Rounds

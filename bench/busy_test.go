@@ -19,8 +19,8 @@ func TestSplitOf(t *testing.T) {
 }
 
 // fakeRuns are runs of 8 B half round trips in a neighbourhood.
-func fakeRuns(all *results, n neighbourhood, who string, us ...float64) {
-	id := pointID{n.name(who), perf.Latency, rateSize}
+func fakeRuns(all *results, n neighbourhood, method string, us ...float64) {
+	id := pointID{n.name(method), perf.Latency, rateSize}
 	for _, v := range us {
 		all.values[id] = append(all.values[id], perf.Result{Test: perf.Latency, Size: rateSize, Median: v})
 	}
@@ -111,7 +111,7 @@ func TestWithoutBusyProcesses(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, states)
 	require.Len(t, all.failures, len(overBusy))
-	for _, who := range overBusy {
-		assert.Equal(t, "no C compiler", all.failures[who], who)
+	for _, method := range overBusy {
+		assert.Equal(t, "no C compiler", all.failures[method], method)
 	}
 }

@@ -104,14 +104,14 @@ func measureInTurn(args []string) error {
 
 // loadFor loads the plugin of a contender. With rings it polls on the far core; with gRPC
 // it may use both cores, because it does not poll.
-func loadFor(who, path string, cores perf.Cores) (unload func(), err error) {
+func loadFor(method, path string, cores perf.Cores) (unload func(), err error) {
 	p, err := plugins.Load(context.Background(), path, plugins.Options{
-		Names: map[string]string{ours: inTurnScheme, methodUDP: "plugin+udp"}, NoRings: who == inTurnGRPC,
+		Names: map[string]string{ours: inTurnScheme, methodUDP: "plugin+udp"}, NoRings: method == inTurnGRPC,
 	})
 	if err != nil {
 		return nil, err
 	}
-	if who == inTurnRings {
+	if method == inTurnRings {
 		err = pinProcess(p.PID(), cores.Far)
 	}
 	unload = func() { _ = p.Unload(context.Background()) } // the results are already printed

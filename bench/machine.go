@@ -43,7 +43,7 @@ func lookAtMachine(cfg config) machine {
 	if unix.Uname(&name) == nil {
 		m.Kernel = unix.ByteSliceToString(name.Sysname[:]) + " " + unix.ByteSliceToString(name.Release[:])
 	}
-	for who, line := range map[string][]string{
+	for method, line := range map[string][]string{
 		openMPI:   {"mpirun.openmpi", "--version"},
 		mpich:     {"mpichversion"},
 		ucx:       {"ucx_info", "-v"},
@@ -51,7 +51,7 @@ func lookAtMachine(cfg config) machine {
 	} {
 		if out, err := exec.Command(line[0], line[1:]...).Output(); err == nil {
 			first, _, _ := strings.Cut(string(out), "\n")
-			m.Versions[who] = strings.TrimSpace(strings.TrimPrefix(first, "#"))
+			m.Versions[method] = strings.TrimSpace(strings.TrimPrefix(first, "#"))
 		}
 	}
 	return m

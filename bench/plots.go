@@ -81,10 +81,10 @@ func (r *report) linePlot(title, unit string, order []string, test, limit perf.T
 	// rise and then stay.
 	p.Legend.Top, p.Legend.Left = limit != "", limit != ""
 	p.Add(plotter.NewGrid())
-	for i, who := range order {
+	for i, method := range order {
 		var xy plotter.XYs
 		for _, q := range r.Points {
-			if q.Method == who && (q.Test == test || limit != "" && q.Test == limit) && q.Size > 0 && q.Median > 0 {
+			if q.Method == method && (q.Test == test || limit != "" && q.Test == limit) && q.Size > 0 && q.Median > 0 {
 				xy = append(xy, plotter.XY{X: float64(q.Size), Y: q.Median})
 			}
 		}
@@ -95,11 +95,11 @@ func (r *report) linePlot(title, unit string, order []string, test, limit perf.T
 		if err != nil {
 			continue // only for coordinates that are not numbers, which are omitted
 		}
-		line.Color, points.Color = palette[who], palette[who]
+		line.Color, points.Color = palette[method], palette[method]
 		line.Width = vg.Points(1.5)
 		points.Shape = shapesOfPoints[i%len(shapesOfPoints)]
 		p.Add(line, points)
-		p.Legend.Add(label(who), line, points)
+		p.Legend.Add(label(method), line, points)
 	}
 	spread(&p.X)
 	spread(&p.Y)
@@ -144,21 +144,21 @@ func (r *report) ratioPlot() (*plot.Plot, error) {
 	p.Legend.Top = true
 	sizes := []int{8, 64 << 10, 1 << 20}
 	var drawn []string
-	for _, who := range lineOrder[1:] {
-		if len(r.ratios(who, sizes)) > 0 {
-			drawn = append(drawn, who)
+	for _, method := range lineOrder[1:] {
+		if len(r.ratios(method, sizes)) > 0 {
+			drawn = append(drawn, method)
 		}
 	}
 	width := vg.Points(300 / float64(len(sizes)*(len(drawn)+1)))
-	for i, who := range drawn {
-		bars, err := plotter.NewBarChart(r.ratios(who, sizes), width)
+	for i, method := range drawn {
+		bars, err := plotter.NewBarChart(r.ratios(method, sizes), width)
 		if err != nil {
 			return nil, err
 		}
-		bars.Color, bars.LineStyle.Width = palette[who], 0
+		bars.Color, bars.LineStyle.Width = palette[method], 0
 		bars.Offset = width * vg.Length(float64(i)-float64(len(drawn)-1)/2)
 		p.Add(bars)
-		p.Legend.Add(label(who), bars)
+		p.Legend.Add(label(method), bars)
 	}
 	one, err := plotter.NewLine(plotter.XYs{{X: -0.5, Y: 1}, {X: float64(len(sizes)) - 0.5, Y: 1}})
 	if err != nil {
@@ -205,13 +205,13 @@ func (r *report) limitOf(size int) (float64, bool) {
 
 // ratios are the ratios of one contender, 0 where it has no point; nil if it has
 // none.
-func (r *report) ratios(who string, sizes []int) plotter.Values {
+func (r *report) ratios(method string, sizes []int) plotter.Values {
 	out := make(plotter.Values, len(sizes))
 	some := false
 	for i, size := range sizes {
 		limit, ok := r.limitOf(size)
 		for _, p := range r.Points {
-			if ok && p.Method == who && p.Test == perf.Latency && p.Size == size {
+			if ok && p.Method == method && p.Test == perf.Latency && p.Size == size {
 				out[i] = p.Median / limit
 				some = true
 			}

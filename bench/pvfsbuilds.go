@@ -35,25 +35,25 @@ func buildContenders(cfg config) []contender {
 
 // buildRows compares the builds, test by test.
 func buildRows(all *results) (out []row) {
-	for _, who := range []string{pvfsTCP, pvfsShm} {
+	for _, method := range []string{pvfsTCP, pvfsShm} {
 		for _, test := range []perf.Test{pvfsIn, pvfsOut} {
-			now, before := pvfsSeconds(all, who, test), pvfsSeconds(all, who+beforeSuffix, test)
-			out = append(out, buildRow(string(test), who, ratio(before, now), measured(now, "%.3f s"), measured(before, "%.3f s")))
+			now, before := pvfsSeconds(all, method, test), pvfsSeconds(all, method+beforeSuffix, test)
+			out = append(out, buildRow(string(test), method, ratio(before, now), measured(now, "%.3f s"), measured(before, "%.3f s")))
 		}
 		for _, clients := range []int{1, pvfsCrowd} {
 			for _, act := range pvfsActs {
 				test := namesTest(act, clients)
-				now, before := value(all, who, test, 0), value(all, who+beforeSuffix, test, 0)
-				out = append(out, buildRow(string(test), who, ratio(now, before), measured(now, "%.0f/s"), measured(before, "%.0f/s")))
+				now, before := value(all, method, test, 0), value(all, method+beforeSuffix, test, 0)
+				out = append(out, buildRow(string(test), method, ratio(now, before), measured(now, "%.0f/s"), measured(before, "%.0f/s")))
 			}
 		}
 	}
 	return out
 }
 
-func buildRow(test, who string, faster float64, now, before string) row {
+func buildRow(test, method string, faster float64, now, before string) row {
 	return row{
-		What: fmt.Sprintf("%s%s, %s", buildsRowsPrefix, test, who), Value: now, Best: fmt.Sprintf("%s of the earlier build (%s)", times(faster), before),
+		What: fmt.Sprintf("%s%s, %s", buildsRowsPrefix, test, method), Value: now, Best: fmt.Sprintf("%s of the earlier build (%s)", times(faster), before),
 		Reach: fmt.Sprintf("≥ %.2f × before", buildsReach), Aim: fmt.Sprintf("≥ %.2f × before", buildsAim),
 		Verdict: judgeMore(faster, buildsReach, buildsAim),
 	}

@@ -35,11 +35,11 @@ func measureNames(ctx context.Context, cfg config, fs *fileSystem, kind clientKi
 		}
 		defer others.end()
 		for _, act := range pvfsActs {
-			who := makers
+			method := makers
 			if act == "stat" {
-				who = others
+				method = others
 			}
-			took, err := who.all(act, files)
+			took, err := method.all(act, files)
 			if err == nil {
 				err = ctx.Err()
 			}

@@ -59,8 +59,8 @@ func (r *report) show(w io.Writer, prefix string) error {
 	for _, p := range r.Points {
 		fmt.Fprintf(&b, "- %s, %s: %.3f %s (%s)\n", p.Method, p.Test, p.Median, p.Unit, numbers(p.Rounds))
 	}
-	for _, who := range slices.Sorted(maps.Keys(r.Notes)) {
-		fmt.Fprintf(&b, "- %s: %s\n", who, r.Notes[who])
+	for _, method := range slices.Sorted(maps.Keys(r.Notes)) {
+		fmt.Fprintf(&b, "- %s: %s\n", method, r.Notes[method])
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -97,7 +97,7 @@ type resultTable struct {
 	title   string
 	limit   perf.Test // shown as the bare contender; "" for none
 	decimal string
-	who     []string // those that are compared only with each other; nil: all others
+	method  []string // those that are compared only with each other; nil: all others
 }
 
 // withBesideUDP are the contenders over UDP and those with which they are compared.
@@ -144,8 +144,8 @@ var tables = []resultTable{
 
 // holds reports whether a point belongs to the table.
 func (t resultTable) holds(p point) bool {
-	among := slices.Contains(t.who, p.Method)
-	if t.who == nil {
+	among := slices.Contains(t.method, p.Method)
+	if t.method == nil {
 		among = !slices.ContainsFunc([][]string{overTCP, overUDP, overPlugins, overPVFS, overSubscribed, overBusy}, func(all []string) bool { return slices.Contains(all, p.Method) })
 	}
 	return among && (p.Test == t.test || t.limit != "" && p.Test == t.limit)
@@ -171,11 +171,11 @@ func (r *report) pointTables() string {
 			fmt.Fprintf(&b, " | %s", perf.FormatSize(n))
 		}
 		b.WriteString(" |\n| ---" + strings.Repeat(" | ---", len(columns)) + " |\n")
-		for _, who := range slices.Sorted(maps.Keys(cells)) {
-			fmt.Fprintf(&b, "| %s", label(who))
+		for _, method := range slices.Sorted(maps.Keys(cells)) {
+			fmt.Fprintf(&b, "| %s", label(method))
 			for _, n := range columns {
 				text := ""
-				if v, ok := cells[who][n]; ok {
+				if v, ok := cells[method][n]; ok {
 					text = fmt.Sprintf(t.decimal, v)
 				}
 				fmt.Fprintf(&b, " | %s", text)
@@ -187,8 +187,8 @@ func (r *report) pointTables() string {
 }
 
 // label is the name of a contender for people.
-func label(who string) string {
-	switch who {
+func label(method string) string {
+	switch method {
 	case bare:
 		return "bare copy"
 	case openMPI:
@@ -214,7 +214,7 @@ func label(who string) string {
 	case libfabricUDP:
 		return "libfabric over UDP"
 	}
-	return who
+	return method
 }
 
 func (r *report) countList() string {
@@ -262,11 +262,11 @@ func (r *report) noteList() string {
 	var b strings.Builder
 	names := slices.Sorted(maps.Keys(r.Machine.Versions))
 	b.WriteString("\n## Peers\n\n")
-	for _, who := range names {
-		fmt.Fprintf(&b, "- %s: %s\n", label(who), r.Machine.Versions[who])
+	for _, method := range names {
+		fmt.Fprintf(&b, "- %s: %s\n", label(method), r.Machine.Versions[method])
 	}
-	for _, who := range slices.Sorted(maps.Keys(r.Notes)) {
-		fmt.Fprintf(&b, "- %s: %s\n", label(who), r.Notes[who])
+	for _, method := range slices.Sorted(maps.Keys(r.Notes)) {
+		fmt.Fprintf(&b, "- %s: %s\n", label(method), r.Notes[method])
 	}
 	for _, problem := range r.Counts.Problems {
 		fmt.Fprintf(&b, "- %s\n", problem)

@@ -13,9 +13,9 @@ import (
 
 // pointID names a measured point of a contender.
 type pointID struct {
-	who  string
-	test perf.Test
-	size int
+	method string
+	test   perf.Test
+	size   int
 }
 
 // results collects one value per point and round.
@@ -80,7 +80,7 @@ type point struct {
 
 func (r *results) points() []point {
 	ids := slices.SortedFunc(maps.Keys(r.values), func(a, b pointID) int {
-		return cmp.Or(cmp.Compare(a.test, b.test), cmp.Compare(a.who, b.who), cmp.Compare(a.size, b.size))
+		return cmp.Or(cmp.Compare(a.test, b.test), cmp.Compare(a.method, b.method), cmp.Compare(a.size, b.size))
 	})
 	out := make([]point, 0, len(ids))
 	for _, id := range ids {
@@ -92,7 +92,7 @@ func (r *results) points() []point {
 func (r *results) point(id pointID) point {
 	all := r.values[id]
 	p := point{Result: all[0]}
-	p.Method = id.who
+	p.Method = id.method
 	var worst []float64
 	for _, one := range all {
 		p.Rounds = append(p.Rounds, one.Median)
@@ -103,8 +103,8 @@ func (r *results) point(id pointID) point {
 }
 
 // get returns the median of a point, and whether it was measured.
-func (r *results) get(who string, test perf.Test, size int) (float64, bool) {
-	id := pointID{who, test, size}
+func (r *results) get(method string, test perf.Test, size int) (float64, bool) {
+	id := pointID{method, test, size}
 	if len(r.values[id]) == 0 {
 		return 0, false
 	}

@@ -89,19 +89,19 @@ var (
 
 // best is the best of some libraries at a point; more says that larger values are
 // better.
-func best(all *results, names []string, test perf.Test, size int, more bool) (who string, value float64) {
+func best(all *results, names []string, test perf.Test, size int, more bool) (method string, value float64) {
 	value = math.NaN()
 	for _, name := range names {
 		v, ok := all.get(name, test, size)
-		if ok && (who == "" || more && v > value || !more && v < value) {
-			who, value = name, v
+		if ok && (method == "" || more && v > value || !more && v < value) {
+			method, value = name, v
 		}
 	}
-	return who, value
+	return method, value
 }
 
-func value(all *results, who string, test perf.Test, size int) float64 {
-	v, ok := all.get(who, test, size)
+func value(all *results, method string, test perf.Test, size int) float64 {
+	v, ok := all.get(method, test, size)
 	if !ok {
 		return math.NaN()
 	}
@@ -116,23 +116,23 @@ func measured(v float64, format string) string {
 }
 
 // againstBest names the best library, and compares ours with it.
-func againstBest(our float64, who string, theirs float64, format string) string {
-	if who == "" {
+func againstBest(our float64, method string, theirs float64, format string) string {
+	if method == "" {
 		return notInstalled
 	}
 	if math.IsNaN(our) {
-		return fmt.Sprintf("%s "+format, who, theirs)
+		return fmt.Sprintf("%s "+format, method, theirs)
 	}
-	return fmt.Sprintf("%s of %s ("+format+")", times(ratio(our, theirs)), who, theirs)
+	return fmt.Sprintf("%s of %s ("+format+")", times(ratio(our, theirs)), method, theirs)
 }
 
 // besides adds a comparison with one library that need not be the best.
-func besides(our float64, best, who string, theirs float64) string {
+func besides(our float64, best, method string, theirs float64) string {
 	r := ratio(our, theirs)
-	if math.IsNaN(r) || who == best {
+	if math.IsNaN(r) || method == best {
 		return ""
 	}
-	return fmt.Sprintf("; %s of %s", times(r), who)
+	return fmt.Sprintf("; %s of %s", times(r), method)
 }
 
 // The marks of large messages in plain memory, relative to the best of the other
@@ -146,11 +146,11 @@ const (
 func largeRow(all *results, size int, reach float64) row {
 	our := value(all, ours, perf.Latency, size)
 	limit := value(all, bare, perf.LimitMemcpy, size)
-	who, theirs := best(all, others, perf.Latency, size, false)
+	method, theirs := best(all, others, perf.Latency, size, false)
 	return row{
 		What: perf.FormatSize(size) + " half round trip, plain memory", Value: measured(our, "%.2f µs"),
 		Bare:  fmt.Sprintf("%s (%s)", times(ratio(our, limit)), measured(limit, "%.2f µs")),
-		Best:  againstBest(our, who, theirs, "%.2f µs"),
+		Best:  againstBest(our, method, theirs, "%.2f µs"),
 		Reach: mark("≤", reach, "the best"), Aim: mark("≤", largeAim, "the best"),
 		Verdict: judge(ratio(our, theirs), reach, largeAim),
 	}

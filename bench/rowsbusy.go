@@ -18,11 +18,11 @@ const (
 // busyRows are the rows beside busy processes, and apart from them on processors of their own.
 func busyRows(all *results, apart split) (out []row) {
 	for _, n := range neighbourhoods() {
-		for _, who := range []string{ours, oursMPI} {
+		for _, method := range []string{ours, oursMPI} {
 			if !n.apart {
-				out = append(out, besideRow(all, n, who))
+				out = append(out, besideRow(all, n, method))
 			} else if n.busy > 0 {
-				out = append(out, apartRow(all, n, who, apart))
+				out = append(out, apartRow(all, n, method, apart))
 			}
 		}
 	}
@@ -58,11 +58,11 @@ func againstOpenMPI(all *results, n neighbourhood, our runRange) (text string, t
 	return fmt.Sprintf("%.3g ×, worst %.3g ×, of %s (%v)", ratio(our.median, theirs.median), ratio(our.worst, theirs.worst), openMPI, theirs), theirs
 }
 
-func besideRow(all *results, n neighbourhood, who string) row {
-	our := rangeOf(n.runsOf(all, who))
+func besideRow(all *results, n neighbourhood, method string) row {
+	our := rangeOf(n.runsOf(all, method))
 	text, theirs := againstOpenMPI(all, n, our)
 	return row{
-		What:  fmt.Sprintf("%s8 B half round trip, %s, beside %d busy", busyRowsPrefix, who, n.busy),
+		What:  fmt.Sprintf("%s8 B half round trip, %s, beside %d busy", busyRowsPrefix, method, n.busy),
 		Value: our.String(), Best: text,
 		Reach: fmt.Sprintf("%s, worst ≤ %g ×", ofOpenMPI("≤", busyMedianReach), busyWorstReach),
 		Aim:   fmt.Sprintf("%s, worst, too", ofOpenMPI("≤", busyAim)),
@@ -78,13 +78,13 @@ func worse(a, b string) string {
 	return order[max(slices.Index(order, a), slices.Index(order, b))]
 }
 
-func apartRow(all *results, n neighbourhood, who string, apart split) row {
-	our, alone := rangeOf(n.runsOf(all, who)), rangeOf(neighbourhood{apart: true}.runsOf(all, who))
+func apartRow(all *results, n neighbourhood, method string, apart split) row {
+	our, alone := rangeOf(n.runsOf(all, method)), rangeOf(neighbourhood{apart: true}.runsOf(all, method))
 	text, _ := againstOpenMPI(all, n, our)
 	reach := mark("≤", busyApartReach, "without busy ones")
 	r := ratio(our.median, alone.median)
 	return row{
-		What:  fmt.Sprintf("%s8 B half round trip, %s, %d busy, %v", busyRowsPrefix, who, n.busy, apart),
+		What:  fmt.Sprintf("%s8 B half round trip, %s, %d busy, %v", busyRowsPrefix, method, n.busy, apart),
 		Value: fmt.Sprintf("%v; %s of %s without busy ones", our, times(r), measured(alone.median, "%.2f µs")), Best: text,
 		Reach: reach, Aim: reach, Verdict: judge(r, busyApartReach, busyApartReach),
 	}

@@ -46,14 +46,14 @@ func mpiSmallRows(all *results) []row {
 // mpiTimeRow compares times of two ranks, in microseconds.
 func mpiTimeRow(all *results, what string, test perf.Test, size int, reach, aim float64) row {
 	our, theirs := value(all, oursMPI, test, size), value(all, openMPI, test, size)
-	who, least := best(all, othersMPI, test, size, false)
+	method, least := best(all, othersMPI, test, size, false)
 	format := "%.3f µs"
 	if size >= mpiLargeSize {
 		format = "%.2f µs"
 	}
 	return row{
 		What: mpiRowsPrefix + what, Value: measured(our, format),
-		Best:  againstBest(our, who, least, format) + besides(our, who, openMPI, theirs),
+		Best:  againstBest(our, method, least, format) + besides(our, method, openMPI, theirs),
 		Reach: ofOpenMPI("≤", reach), Aim: ofOpenMPI("≤", aim),
 		Verdict: judge(ratio(our, theirs), reach, aim),
 	}
@@ -63,10 +63,10 @@ func ofOpenMPI(sign string, times float64) string { return mark(sign, times, lab
 
 func mpiRateRow(all *results) row {
 	our, theirs := value(all, oursMPI, perf.Rate, rateSize), value(all, openMPI, perf.Rate, rateSize)
-	who, most := best(all, othersMPI, perf.Rate, rateSize, true)
+	method, most := best(all, othersMPI, perf.Rate, rateSize, true)
 	return row{
 		What: fmt.Sprintf("%s8 B message rate, window %d", mpiRowsPrefix, rateWindow), Value: measured(our/1e6, "%.2f million/s"),
-		Best:  againstBest(our/1e6, who, most/1e6, "%.2f million/s") + besides(our, who, openMPI, theirs),
+		Best:  againstBest(our/1e6, method, most/1e6, "%.2f million/s") + besides(our, method, openMPI, theirs),
 		Reach: ofOpenMPI("≥", mpiRateReach), Aim: ofOpenMPI("≥", mpiRateAim),
 		Verdict: judgeMore(ratio(our, theirs), mpiRateReach, mpiRateAim),
 	}
@@ -103,12 +103,12 @@ func mpiSortRow(all *results) row {
 	const size = sortRecords * sortRecordBytes
 	our, theirs := value(all, sortName(oursMPI), sampleSort, size), value(all, sortName(openMPI), sampleSort, size)
 	names := []string{sortName(openMPI), sortName(mpich)}
-	who, least := best(all, names, sampleSort, size, false)
+	method, least := best(all, names, sampleSort, size, false)
 	text := ofOpenMPI("≤", mpiSortReach)
 	return row{
 		What:  fmt.Sprintf("%ssample sort of %s, %d processes on 2 cores", mpiRowsPrefix, perf.FormatSize(size), sortRanks),
 		Value: measured(our, "%.3f s"),
-		Best:  againstBest(our, who, least, "%.3f s") + besides(our, who, sortName(openMPI), theirs),
+		Best:  againstBest(our, method, least, "%.3f s") + besides(our, method, sortName(openMPI), theirs),
 		Reach: text, Aim: text, Verdict: judge(ratio(our, theirs), mpiSortReach, mpiSortReach),
 	}
 }

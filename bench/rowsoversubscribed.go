@@ -33,8 +33,8 @@ func manyRow(all *results, what string, test perf.Test, size int, format string,
 		What: fmt.Sprintf("%s%s, %d ranks on 2 processors", oversubscribedRowsPrefix, what, manyRanks), Value: measured(our, format), Best: notInstalled,
 		Reach: fasterThan("both", reach), Aim: fasterThan("both", aim), Verdict: isUnknown,
 	}
-	who, least := best(all, []string{manyName(openMPI), manyName(mpich)}, test, size, false)
-	if who == "" || math.IsNaN(our) {
+	method, least := best(all, []string{manyName(openMPI), manyName(mpich)}, test, size, false)
+	if method == "" || math.IsNaN(our) {
 		return r
 	}
 	r.Best = ""

@@ -43,8 +43,8 @@ func pluginAddRow(all *results) row {
 // pluginKeepRow compares the bytes a second of a ping-pong, with one kind of memory
 // with the plugin and one without.
 func pluginKeepRow(all *results, kindWith, kindWithout, memory string) row {
-	speed := func(who string) float64 {
-		return pluginLargeSize / value(all, who, perf.Latency, pluginLargeSize) / 1e3 // a byte per µs is 10^6 a second
+	speed := func(method string) float64 {
+		return pluginLargeSize / value(all, method, perf.Latency, pluginLargeSize) / 1e3 // a byte per µs is 10^6 a second
 	}
 	with, without := speed(inTurnRings+kindWith), speed(inTurn+kindWithout)
 	return row{

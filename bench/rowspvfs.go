@@ -40,8 +40,8 @@ func pvfsRows(all *results, c counts) []row {
 	}
 	for _, clients := range []int{1, pvfsCrowd} {
 		for _, act := range pvfsActs {
-			for _, who := range []string{pvfsTCP, pvfsShm} {
-				out = append(out, pvfsNamesRow(all, act, clients, who))
+			for _, method := range []string{pvfsTCP, pvfsShm} {
+				out = append(out, pvfsNamesRow(all, act, clients, method))
 			}
 		}
 	}
@@ -49,10 +49,10 @@ func pvfsRows(all *results, c counts) []row {
 }
 
 // pvfsSeconds is the time to copy the file, whatever its size.
-func pvfsSeconds(all *results, who string, test perf.Test) float64 {
+func pvfsSeconds(all *results, method string, test perf.Test) float64 {
 	for id := range all.values {
-		if id.who == who && id.test == test {
-			return value(all, who, test, id.size)
+		if id.method == method && id.test == test {
+			return value(all, method, test, id.size)
 		}
 	}
 	return math.NaN()
@@ -67,22 +67,22 @@ func againstStock(all *results, faster, theirs float64, format string) string {
 	return fmt.Sprintf("%s of orangefs (%s)", times(faster), fmt.Sprintf(format, theirs))
 }
 
-func pvfsCopyRow(all *results, what string, test perf.Test, who string, reach, aim float64) row {
+func pvfsCopyRow(all *results, what string, test perf.Test, method string, reach, aim float64) row {
 	bareIs := pvfsBare
-	if who == pvfsTCP {
+	if method == pvfsTCP {
 		bareIs = pvfsSockets
 	}
-	our, theirs, bare := pvfsSeconds(all, who, test), pvfsSeconds(all, pvfsStock, test), pvfsSeconds(all, bareIs, test)
+	our, theirs, bare := pvfsSeconds(all, method, test), pvfsSeconds(all, pvfsStock, test), pvfsSeconds(all, bareIs, test)
 	faster, slower := ratio(theirs, our), ratio(our, bare)
 	r := row{
-		What:  fmt.Sprintf("%s%s %s, %s", pvfsRowsPrefix, perf.FormatSize(pvfsBytes), what, strings.TrimPrefix(who, "pvfs ")),
+		What:  fmt.Sprintf("%s%s %s, %s", pvfsRowsPrefix, perf.FormatSize(pvfsBytes), what, strings.TrimPrefix(method, "pvfs ")),
 		Value: measured(our, "%.3f s"), Bare: fmt.Sprintf("%s (%s)", times(slower), measured(bare, "%.3f s")),
 		Best: againstStock(all, faster, theirs, "%.3f s"), Reach: fasterThanStock(reach), Aim: fasterThanStock(aim),
 	}
 	switch {
 	case !math.IsNaN(aim):
 		r.Verdict = judgeMore(faster, reach, aim)
-	case who == pvfsShm:
+	case method == pvfsShm:
 		r.Aim = fmt.Sprintf("≤ %.1f × bare", pvfsInBareAim)
 		r.Verdict = judgeApart(-faster, -reach, slower, pvfsInBareAim)
 	default:
@@ -94,7 +94,7 @@ func pvfsCopyRow(all *results, what string, test perf.Test, who string, reach, a
 func fasterThanStock(mark float64) string { return fmt.Sprintf("≥ %.1f × orangefs", mark) }
 
 // pvfsMixedRow is the row for ours with theirs. The worst result counts.
-func pvfsMixedRow(all *results, what, who string) row {
+func pvfsMixedRow(all *results, what, method string) row {
 	least := math.Inf(1)
 	var parts, theirs []string
 	add := func(name, format string, our, stock float64, more bool) {
@@ -106,11 +106,11 @@ func pvfsMixedRow(all *results, what, who string) row {
 		parts = append(parts, fmt.Sprintf("%s %s (%s)", name, times(r), measured(our, format)))
 		theirs = append(theirs, measured(stock, format))
 	}
-	add("in", "%.3f s", pvfsSeconds(all, who, pvfsIn), pvfsSeconds(all, pvfsStock, pvfsIn), false)
-	add("out", "%.3f s", pvfsSeconds(all, who, pvfsOut), pvfsSeconds(all, pvfsStock, pvfsOut), false)
+	add("in", "%.3f s", pvfsSeconds(all, method, pvfsIn), pvfsSeconds(all, pvfsStock, pvfsIn), false)
+	add("out", "%.3f s", pvfsSeconds(all, method, pvfsOut), pvfsSeconds(all, pvfsStock, pvfsOut), false)
 	for _, act := range pvfsActs {
 		test := namesTest(act, 1)
-		add(act+"s", "%.0f/s", value(all, who, test, 0), value(all, pvfsStock, test, 0), true)
+		add(act+"s", "%.0f/s", value(all, method, test, 0), value(all, pvfsStock, test, 0), true)
 	}
 	r := row{What: pvfsRowsPrefix + what, Value: isUnknown, Reach: fasterThanStock(pvfsMixedReach), Aim: fasterThanStock(pvfsMixedAim)}
 	r.Verdict = judgeMore(least, pvfsMixedReach, pvfsMixedAim)
@@ -122,11 +122,11 @@ func pvfsMixedRow(all *results, what, who string) row {
 	return r
 }
 
-func pvfsNamesRow(all *results, act string, clients int, who string) row {
-	our, theirs := value(all, who, namesTest(act, clients), 0), value(all, pvfsStock, namesTest(act, clients), 0)
+func pvfsNamesRow(all *results, act string, clients int, method string) row {
+	our, theirs := value(all, method, namesTest(act, clients), 0), value(all, pvfsStock, namesTest(act, clients), 0)
 	faster := ratio(our, theirs)
 	return row{
-		What:  fmt.Sprintf("%s%ss, clients: %d, %s", pvfsRowsPrefix, act, clients, strings.TrimPrefix(who, "pvfs ")),
+		What:  fmt.Sprintf("%s%ss, clients: %d, %s", pvfsRowsPrefix, act, clients, strings.TrimPrefix(method, "pvfs ")),
 		Value: measured(our, "%.0f/s"), Best: againstStock(all, faster, theirs, "%.0f/s"),
 		Reach: fasterThanStock(pvfsNamesReach), Aim: fasterThanStock(pvfsNamesAim), Verdict: judgeMore(faster, pvfsNamesReach, pvfsNamesAim),
 	}

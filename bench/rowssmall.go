@@ -31,11 +31,11 @@ func viaSmallRows(all *results) []row {
 func latencyRow(all *results) row {
 	our := value(all, ours, perf.Latency, rateSize)
 	limit := value(all, bare, perf.LimitBounce, 0)
-	who, theirs := best(all, others, perf.Latency, rateSize, false)
+	method, theirs := best(all, others, perf.Latency, rateSize, false)
 	return row{
 		What: "8 B half round trip", Value: measured(our, "%.3f µs"),
 		Bare:  fmt.Sprintf("%s (%s)", times(ratio(our, limit)), measured(limit, "%.3f µs")),
-		Best:  againstBest(our, who, theirs, "%.3f µs"),
+		Best:  againstBest(our, method, theirs, "%.3f µs"),
 		Reach: mark("≤", bounceReach, "bare"), Aim: mark("≤", bounceAim, "bare"),
 		Verdict: judge(ratio(our, limit), bounceReach, bounceAim),
 	}
@@ -54,10 +54,10 @@ func latencyOpenMPIRow(all *results) row {
 // bestRow compares a half round trip of some bytes with the best of other libraries.
 func bestRow(all *results, prefix, our string, others []string, size int) row {
 	us := value(all, our, perf.Latency, size)
-	who, theirs := best(all, others, perf.Latency, size, false)
+	method, theirs := best(all, others, perf.Latency, size, false)
 	return row{
 		What: prefix + perf.FormatSize(size) + " half round trip", Value: measured(us, "%.3f µs"),
-		Best:  againstBest(us, who, theirs, "%.3f µs"),
+		Best:  againstBest(us, method, theirs, "%.3f µs"),
 		Reach: mark("≤", smallBestReach, "the best"), Aim: mark("≤", smallBestAim, "the best"),
 		Verdict: judge(ratio(us, theirs), smallBestReach, smallBestAim),
 	}
@@ -66,19 +66,19 @@ func bestRow(all *results, prefix, our string, others []string, size int) row {
 func rateRow(all *results) row {
 	our := value(all, ours, perf.Rate, rateSize)
 	mpi := value(all, openMPI, perf.Rate, rateSize)
-	who, theirs := best(all, others, perf.Rate, rateSize, true)
+	method, theirs := best(all, others, perf.Rate, rateSize, true)
 	return row{
 		What: fmt.Sprintf("8 B message rate, window %d", rateWindow), Value: measured(our/1e6, "%.2f million/s"),
-		Best:  againstBest(our/1e6, who, theirs/1e6, "%.2f million/s") + besides(our, who, openMPI, mpi),
+		Best:  againstBest(our/1e6, method, theirs/1e6, "%.2f million/s") + besides(our, method, openMPI, mpi),
 		Reach: ofOpenMPI("≥", messageRateReach), Aim: ofOpenMPI("≥", messageRateAim),
 		Verdict: judgeMore(ratio(our, mpi), messageRateReach, messageRateAim),
 	}
 }
 
 // againstOne compares with a library that need not have been measured.
-func againstOne(our float64, who string, theirs float64, format string) string {
+func againstOne(our float64, method string, theirs float64, format string) string {
 	if math.IsNaN(theirs) {
-		who = ""
+		method = ""
 	}
-	return againstBest(our, who, theirs, format)
+	return againstBest(our, method, theirs, format)
 }

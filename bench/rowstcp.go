@@ -35,11 +35,11 @@ func tcpRows(all *results, c counts) []row {
 func tcpLatencyRow(all *results) row {
 	our, limit := value(all, oursTCP, perf.Latency, rateSize), value(all, bareSocket, perf.LimitSocket, rateSize)
 	theirs := value(all, ucxTCP, perf.Latency, rateSize)
-	who, least := best(all, othersTCP, perf.Latency, rateSize, false)
+	method, least := best(all, othersTCP, perf.Latency, rateSize, false)
 	return row{
 		What: tcpRowsPrefix + "8 B half round trip", Value: measured(our, "%.2f µs"),
 		Bare:  againstSocket(our, limit, "%.2f µs"),
-		Best:  againstBest(our, who, least, "%.2f µs") + besides(our, who, ucxTCP, theirs),
+		Best:  againstBest(our, method, least, "%.2f µs") + besides(our, method, ucxTCP, theirs),
 		Reach: mark("≤", 1, label(ucxTCP)), Aim: mark("≤", tcpLatencyAim, label(ucxTCP)),
 		Verdict: judge(ratio(our, theirs), 1, tcpLatencyAim),
 	}
@@ -48,15 +48,15 @@ func tcpLatencyRow(all *results) row {
 // tcpLargeRow compares the bytes a second of a ping-pong: one message in each
 // half round trip.
 func tcpLargeRow(all *results) row {
-	speed := func(who string, test perf.Test) float64 {
-		return tcpLargeSize / value(all, who, test, tcpLargeSize) / 1e3 // a byte per µs is 10^6 a second
+	speed := func(method string, test perf.Test) float64 {
+		return tcpLargeSize / value(all, method, test, tcpLargeSize) / 1e3 // a byte per µs is 10^6 a second
 	}
 	our, limit, theirs := speed(oursTCP, perf.Latency), speed(bareSocket, perf.LimitSocket), speed(libfabricTCP, perf.Latency)
-	who, _ := best(all, othersTCP, perf.Latency, tcpLargeSize, false)
+	method, _ := best(all, othersTCP, perf.Latency, tcpLargeSize, false)
 	return row{
 		What: tcpRowsPrefix + perf.FormatSize(tcpLargeSize) + " half round trip, as bandwidth", Value: measured(our, "%.2f GB/s"),
 		Bare:  againstSocket(our, limit, "%.2f GB/s"),
-		Best:  againstBest(our, who, speed(who, perf.Latency), "%.2f GB/s") + besides(our, who, libfabricTCP, theirs),
+		Best:  againstBest(our, method, speed(method, perf.Latency), "%.2f GB/s") + besides(our, method, libfabricTCP, theirs),
 		Reach: "≥ libfabric over TCP", Aim: fmt.Sprintf("≥ %.1f × bare socket", tcpLargeAim),
 		Verdict: judgeApart(ratio(theirs, our), 1, ratio(limit, our), 1/tcpLargeAim),
 	}
@@ -64,10 +64,10 @@ func tcpLargeRow(all *results) row {
 
 func tcpRateRow(all *results) row {
 	our, theirs := value(all, oursTCP, perf.Rate, rateSize), value(all, ucxTCP, perf.Rate, rateSize)
-	who, most := best(all, othersTCP, perf.Rate, rateSize, true)
+	method, most := best(all, othersTCP, perf.Rate, rateSize, true)
 	return row{
 		What: fmt.Sprintf("%s8 B message rate, window %d", tcpRowsPrefix, rateWindow), Value: measured(our/1e6, "%.2f million/s"),
-		Best:  againstBest(our/1e6, who, most/1e6, "%.2f million/s") + besides(our, who, ucxTCP, theirs),
+		Best:  againstBest(our/1e6, method, most/1e6, "%.2f million/s") + besides(our, method, ucxTCP, theirs),
 		Reach: "≥ UCX over TCP", Aim: "≥ UCX over TCP", Verdict: judgeMore(ratio(our, theirs), 1, 1),
 	}
 }

@@ -46,11 +46,11 @@ func udpRows(all *results, c counts) []row {
 
 func udpLatencyRow(all *results, size int, reach, aim float64) row {
 	our, limit := value(all, oursUDP, perf.Latency, size), value(all, bareUDP, perf.LimitUDP, size)
-	who, least := best(all, othersUDP, perf.Latency, size, false)
+	method, least := best(all, othersUDP, perf.Latency, size, false)
 	return row{
 		What: udpRowsPrefix + perf.FormatSize(size) + " half round trip, insecure", Value: measured(our, "%.2f µs"),
 		Bare:  againstSocket(our, limit, "%.2f µs"),
-		Best:  againstBest(our, who, least, "%.2f µs"),
+		Best:  againstBest(our, method, least, "%.2f µs"),
 		Reach: fmt.Sprintf("≤ %g × bare UDP", reach), Aim: fmt.Sprintf("≤ %g × bare UDP", aim),
 		Verdict: judge(ratio(our, limit), reach, aim),
 	}
@@ -58,11 +58,11 @@ func udpLatencyRow(all *results, size int, reach, aim float64) row {
 
 func udpSecureRow(all *results) row {
 	our, limit := value(all, oursUDPSecure, perf.Latency, rateSize), value(all, bareUDP, perf.LimitUDP, rateSize)
-	who, least := best(all, othersUDP, perf.Latency, rateSize, false)
+	method, least := best(all, othersUDP, perf.Latency, rateSize, false)
 	return row{
 		What: udpRowsPrefix + "8 B half round trip, encrypted", Value: measured(our, "%.2f µs"),
 		Bare:    againstSocket(our, limit, "%.2f µs"),
-		Best:    againstBest(our, who, least, "%.2f µs"),
+		Best:    againstBest(our, method, least, "%.2f µs"),
 		Reach:   fmt.Sprintf("≤ %.1f × bare UDP + %.0f µs", udpSecureReach, udpSecureMicros),
 		Aim:     fmt.Sprintf("≤ %.1f × bare UDP", udpSecureAim),
 		Verdict: judgeApart(ratio(our, udpSecureReach*limit+udpSecureMicros), 1, ratio(our, limit), udpSecureAim),
@@ -72,11 +72,11 @@ func udpSecureRow(all *results) row {
 func udpRateRow(all *results) row {
 	our, secure := value(all, oursUDP, perf.Rate, rateSize), value(all, oursUDPSecure, perf.Rate, rateSize)
 	theirs, aim := value(all, openMPIUDP, perf.Rate, rateSize), value(all, ucxTCP, perf.Rate, rateSize)
-	who, most := best(all, othersUDP, perf.Rate, rateSize, true)
+	method, most := best(all, othersUDP, perf.Rate, rateSize, true)
 	return row{
 		What:  fmt.Sprintf("%s8 B message rate, window %d", udpRowsPrefix, rateWindow),
 		Value: measured(our/1e6, "%.2f million/s") + encrypted(secure/1e6, "%.2f million/s"),
-		Best:  againstBest(our/1e6, who, most/1e6, "%.2f million/s") + besides(our, who, openMPIUDP, theirs),
+		Best:  againstBest(our/1e6, method, most/1e6, "%.2f million/s") + besides(our, method, openMPIUDP, theirs),
 		Reach: fmt.Sprintf("≥ %.0f × rxd", udpRateReach), Aim: "≥ UCX over TCP",
 		Verdict: judgeApart(ratio(theirs, our), 1/udpRateReach, ratio(aim, our), 1),
 	}
@@ -95,18 +95,18 @@ func udpSmallRow(all *results) row {
 
 // udpLargeRow compares, as tcpLargeRow does, the bytes a second of a ping-pong.
 func udpLargeRow(all *results) row {
-	speed := func(who string, test perf.Test) float64 {
-		return udpLargeSize / value(all, who, test, udpLargeSize) / 1e3 // a byte per µs is 10^6 a second
+	speed := func(method string, test perf.Test) float64 {
+		return udpLargeSize / value(all, method, test, udpLargeSize) / 1e3 // a byte per µs is 10^6 a second
 	}
 	our, limit := speed(oursUDP, perf.Latency), speed(bareUDP, perf.LimitUDP)
 	rxdName, _ := best(all, rxds, perf.Latency, udpLargeSize, false)
 	theirs, rxm := speed(rxdName, perf.Latency), speed(libfabricTCP, perf.Latency)
-	who, _ := best(all, othersUDP, perf.Latency, udpLargeSize, false)
+	method, _ := best(all, othersUDP, perf.Latency, udpLargeSize, false)
 	return row{
 		What:  udpRowsPrefix + perf.FormatSize(udpLargeSize) + " half round trip, as bandwidth",
 		Value: measured(our, "%.2f GB/s") + encrypted(speed(oursUDPSecure, perf.Latency), "%.2f GB/s"),
 		Bare:  againstSocket(our, limit, "%.2f GB/s"),
-		Best:  againstBest(our, who, speed(who, perf.Latency), "%.2f GB/s") + besides(our, who, rxdName, theirs),
+		Best:  againstBest(our, method, speed(method, perf.Latency), "%.2f GB/s") + besides(our, method, rxdName, theirs),
 		Reach: fmt.Sprintf("≥ %.0f × rxd", udpLargeReach), Aim: "≥ rxm",
 		Verdict: judgeApart(ratio(theirs, our), 1/udpLargeReach, ratio(rxm, our), 1),
 	}

@@ -3,17 +3,16 @@ package spin
 import "time"
 
 // A pass decides whether a caller that polls passes its core to other processes meanwhile (sched_yield(2)). Where processes that
-// wait for each other outnumber the cores, the one that is waited for then runs at once, and both remain awake. There are two
-// reasons why this may not work, and then it is better to sleep, because the kernel soon lets a process run that has been woken:
-// beside a process that computes instead of waiting, a pass costs a whole time slice of some milliseconds; and the kernel may give
-// the core back to the caller again and again, while others have had more of it lately. So what happens to this thread decides. If
-// passes are of no use, there are none for a while, and for twice as long if they are of no use after that either.
+// wait for each other outnumber the cores, the one that is waited for then runs at once, and both remain awake. Beside a process that
+// computes instead of waiting, a pass costs a whole time slice of some milliseconds. Then it is better to sleep, because the kernel
+// soon lets a process run that has been woken. So it is decided by how long others keep the core. If they keep it too long, there are
+// no passes for a while, and for twice as long if they keep it too long after that as well.
 type pass struct {
 	yield  func()        // nil: never
 	passed bool          // since the last reading of the clock
 	at     time.Duration // when
 	used   bool          // in this wait
-	waits  int           // with passes, since they were last judged
+	waits  int           // with passes while another process wanted the core, since they were last judged
 	passes int           // in these waits
 	total  time.Duration // that these passes took
 	good   int           // judgements in a row that passes are of use
@@ -67,9 +66,13 @@ func (p *pass) back(now time.Duration) bool {
 	return true
 }
 
-// end is called at the end of a spin while another process wanted the core.
-func (p *pass) end() {
-	if !p.used || p.banned > 0 {
+// end is called at the end of a spin. tight: another process wants the core. What passes cost otherwise says nothing.
+func (p *pass) end(tight bool) {
+	switch {
+	case !tight:
+		p.forget()
+		return
+	case !p.used || p.banned > 0:
 		return
 	}
 	if p.waits++; p.waits < judgeAfter {
@@ -79,14 +82,18 @@ func (p *pass) end() {
 		p.ban()
 		return
 	}
-	p.waits, p.passes, p.total = 0, 0, 0
+	p.forget()
 	if p.good++; p.good >= goodMany {
 		p.step = 0
 	}
 }
 
+// forget begins a new judgement.
+func (p *pass) forget() { p.waits, p.passes, p.total = 0, 0, 0 }
+
 func (p *pass) ban() {
-	p.waits, p.passes, p.total, p.good = 0, 0, 0, 0
+	p.forget()
+	p.good = 0
 	p.step = min(max(2*p.step, bannedMin), bannedMax)
 	p.banned = p.step
 }

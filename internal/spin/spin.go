@@ -92,10 +92,15 @@ func (s *Spinner) Budget() time.Duration {
 	return limit
 }
 
-// crowded reports, at the end of a spin, whether another process could use this core and does not get it.
-func (s *Spinner) crowded(now time.Duration) bool {
-	s.preempt.end()
+// end notes, at the end of a spin, what has happened to the core.
+func (s *Spinner) end(now time.Duration) {
 	s.pass.back(now)
+	s.pass.end(s.tight)
+	s.preempt.end()
+}
+
+// crowded reports, after end, whether another process could use this core and does not get it.
+func (s *Spinner) crowded() bool {
 	s.tight = s.preempt.crowded()
 	return s.tight && !s.pass.allowed()
 }
@@ -104,17 +109,13 @@ func (s *Spinner) crowded(now time.Duration) bool {
 func (s *Spinner) Won(now, took time.Duration) {
 	s.lost = 0
 	s.learn(took)
-	s.pass.back(now)
-	if s.tight {
-		s.pass.end()
-	}
+	s.end(now)
 	if took <= quick {
-		s.preempt.end()
 		s.tight = s.tight && s.preempt.crowded() // it may be over
 		s.step = 0
 		return
 	}
-	if s.crowded(now) {
+	if s.crowded() {
 		s.hold()
 	} else {
 		s.step = 0
@@ -123,7 +124,8 @@ func (s *Spinner) Won(now, took time.Duration) {
 
 // Vain records that a caller polled in vain and goes to sleep.
 func (s *Spinner) Vain(now time.Duration) {
-	if s.lost++; s.crowded(now) || s.lost >= lostMax {
+	s.end(now)
+	if s.lost++; s.crowded() || s.lost >= lostMax {
 		s.hold()
 	}
 }

@@ -97,9 +97,11 @@ func (e *Engine) WaitAll(ctx context.Context, rs []Request, statuses []Status, e
 
 // TestAll tells whether all requests ended; if not, it collects none.
 func (e *Engine) TestAll(rs []Request, statuses []Status, errs []error) (bool, error) {
-	e.progressFor(rs)
 	if readies(rs) < len(rs) {
-		return false, nil
+		e.Progress()
+		if readies(rs) < len(rs) {
+			return false, nil
+		}
 	}
 	return true, e.collectAll(rs, statuses, errs)
 }

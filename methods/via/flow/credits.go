@@ -104,8 +104,8 @@ func (c *Credits) TakeAll() int {
 // PutBack undoes TakeAll: the packet was not sent.
 func (c *Credits) PutBack(n int) { c.owed += int32(n) }
 
-// Owe notes that a receive was posted again, whose credit is withheld if it is not to be
-// returned for now. It is the answer of MustReturn. It panics if more are owed than were
+// Owe notes that a receive was posted again. Its credit is owed to the peer, or withheld for
+// now. Owe reports what MustReturn would. It panics if more are owed than were
 // ever posted.
 func (c *Credits) Owe(withhold bool) (due bool) {
 	if withhold {

@@ -11,8 +11,7 @@ func (o *Ops) Ended(p *peers.Peer, reason peer.Reason, err error) {
 	r := of(p)
 	o.abandonParts(r, err)
 	o.inbox.Fail(&r.inbox, err)
-	for r.sends.Len() > 0 {
-		r.sends.Pop()
+	for r.sends.Pop() != nil {
 	}
 	o.resume(r) // they find that they failed
 	var next *opState
