@@ -12,7 +12,7 @@ type pass struct {
 	passed bool          // since the last reading of the clock
 	at     time.Duration // when
 	used   bool          // in this wait
-	waits  int           // with passes while another process wanted the core, since they were last judged
+	waits  int           // with passes, since they were last judged
 	passes int           // in these waits
 	total  time.Duration // that these passes took
 	good   int           // judgements in a row that passes are of use
@@ -66,13 +66,9 @@ func (p *pass) back(now time.Duration) bool {
 	return true
 }
 
-// end is called at the end of a spin. tight: another process wants the core. What passes cost otherwise says nothing.
-func (p *pass) end(tight bool) {
-	switch {
-	case !tight:
-		p.forget()
-		return
-	case !p.used || p.banned > 0:
+// end is called at the end of a spin.
+func (p *pass) end() {
+	if !p.used || p.banned > 0 {
 		return
 	}
 	if p.waits++; p.waits < judgeAfter {

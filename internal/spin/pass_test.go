@@ -148,16 +148,3 @@ func TestACrowdIsOver(t *testing.T) {
 	c.waits(50, 3*time.Microsecond)
 	assert.Equal(t, Burst, c.s.Polls())
 }
-
-// TestPassesWithoutCompanyCountForNothing: what passes cost while nobody wanted the core does not delay the judgement of long ones.
-func TestPassesWithoutCompanyCountForNothing(t *testing.T) {
-	c := newCore(400 * time.Microsecond)
-	c.takes = time.Microsecond
-	c.s.preempt.count = func() (int, int64) { return 1, 0 }
-	c.waits(2000, 30*time.Microsecond)
-	assert.Greater(t, c.passes, 10000)
-	c.takes = 2 * longMax
-	c.s.preempt.count = func() (int, int64) { return 1, int64(c.passes) }
-	c.waits(2*judgeAfter, 30*time.Microsecond)
-	assert.Equal(t, bannedMin, c.s.pass.step)
-}

@@ -95,7 +95,7 @@ func (s *Spinner) Budget() time.Duration {
 // end notes, at the end of a spin, what has happened to the core.
 func (s *Spinner) end(now time.Duration) {
 	s.pass.back(now)
-	s.pass.end(s.tight)
+	s.pass.end()
 	s.preempt.end()
 }
 
