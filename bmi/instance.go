@@ -72,11 +72,11 @@ func (in *instance) Poll() bool {
 }
 
 // beginQuickLocked prepares a quick handler for its first message since another one, or none, had begun.
-func (in *instance) beginQuickLocked(h *QuickHandler) bool {
+func (in *instance) beginQuickLocked(h *QuickHandler, from Addr) bool {
 	if in.begun != nil {
 		in.endQuickLocked()
 	}
-	if !(*h).Begin() {
+	if !(*h).Begin(from) {
 		return false
 	}
 	in.begun = h
@@ -147,7 +147,7 @@ func (in *instance) arrived(from Addr, class Class, tag Tag, data []byte, shared
 		}
 	}
 	quick := in.ep.quick[class].Load()
-	if quick != nil && (in.begun == quick || in.beginQuickLocked(quick)) && (*quick).Take(from, class, tag, data) {
+	if quick != nil && (in.begun == quick || in.beginQuickLocked(quick, from)) && (*quick).Take(from, class, tag, data) {
 		in.calls++
 		return true
 	}

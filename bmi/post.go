@@ -29,17 +29,22 @@ func (c *Context) PostSendUnexpected(to Addr, class Class, tag Tag, buf []byte, 
 // message that waits, or a method that cannot do it. In either case head and body are the
 // caller's again.
 func (c *Context) SendUnexpectedNow(to Addr, class Class, tag Tag, head, body []byte) bool {
-	if to.e == nil || to.e.in == nil || to.e.in.ep != c.ep {
+	if to.e == nil || to.e.in == nil {
 		return false
 	}
 	in := to.e.in
-	if len(head)+len(body) > in.nowBytes || class != 0 && !in.info.Classes {
+	if !in.takesNow(c, class, len(head)+len(body)) {
 		return false
 	}
 	in.Lock()
 	sent := in.sendNowLocked(c, to, KindSendUnexpected, class, tag, head, body)
 	in.unlock()
 	return sent
+}
+
+// takesNow reports whether a message of a size, in bytes, may be sent without an operation.
+func (in *instance) takesNow(c *Context, class Class, size int) bool {
+	return in.ep == c.ep && size <= in.nowBytes && (class == 0 || in.info.Classes)
 }
 
 // sendNowLocked sends a message without an operation, if that is possible now.

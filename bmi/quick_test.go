@@ -19,7 +19,7 @@ type quickly struct {
 	ends  atomic.Int64
 }
 
-func (q *quickly) Begin() bool {
+func (q *quickly) Begin(bmi.Addr) bool {
 	assert.False(q.t, q.begun.Swap(true), "Begin twice")
 	return true
 }

@@ -189,6 +189,11 @@ func (e *Endpoint) test(r *request, list *progress.List, wait time.Duration) (in
 	if !e.first(r, polls) && wait != 0 {
 		e.wait(r, list, wait, nil)
 	}
+	return e.answer(r)
+}
+
+// answer is what the request of an application returns.
+func (e *Endpoint) answer(r *request) (int, error) {
 	if r.n > 0 {
 		return r.n, nil
 	}
@@ -222,14 +227,8 @@ func (e *Endpoint) isClosed() bool {
 func (e *Endpoint) first(r *request, polls int) bool {
 	all := e.methods()
 	if len(all) == 1 {
-		in := all[0]
-		in.Lock()
-		ok := r.takeLocked(in)
-		if !ok {
-			ok, _ = in.burstLocked(r, polls)
-		}
-		in.unlock()
-		return ok
+		all[0].Lock()
+		return all[0].firstLocked(r, polls)
 	}
 	if len(all) == 0 {
 		return false
@@ -249,6 +248,16 @@ func (e *Endpoint) first(r *request, polls int) bool {
 		}
 		in.unlock()
 	}
+	return ok
+}
+
+// firstLocked is first for the only method. It releases the engine lock.
+func (in *instance) firstLocked(r *request, polls int) bool {
+	ok := r.takeLocked(in)
+	if !ok {
+		ok, _ = in.burstLocked(r, polls)
+	}
+	in.unlock()
 	return ok
 }
 

@@ -108,12 +108,12 @@ func (e *Endpoint) Handle(class Class, fn func(Message)) error {
 
 // A QuickHandler sees the messages of a class before its handler does, and takes those that are
 // easy to process. It is called with the method's lock held, which saves time. So it must not
-// wait for anything, nor for a lock that a caller of the endpoint may hold. The only method of
-// the endpoint that it may call is Context.Notify.
+// wait for anything, nor for a lock that a caller of the endpoint may hold. It may call no method
+// of the endpoint but Context.Notify, and those of a Guard that do not wait.
 type QuickHandler interface {
-	// Begin is called before one or more calls of Take by one caller. If it returns false, the
-	// message goes to the handler.
-	Begin() bool
+	// Begin is called before one or more calls of Take by one caller, for messages of one method. from
+	// is the sender of the first. If Begin returns false, the message goes to the handler.
+	Begin(from Addr) bool
 	// Take processes a message, or returns false to leave it to the handler. data is valid only during the call. The peer
 	// may still be able to write to it, so Take reads nothing of it twice.
 	Take(from Addr, class Class, tag Tag, data []byte) bool

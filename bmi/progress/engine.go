@@ -61,6 +61,9 @@ func (e *Engine) Lock() {
 	}
 }
 
+// TryLock takes the engine lock if it is free.
+func (e *Engine) TryLock() bool { return e.mu.TryLock() }
+
 // lockLater waits for the engine lock, and makes a goroutine that polls release it soon.
 func (e *Engine) lockLater() {
 	e.wanted.Add(1)
@@ -75,6 +78,9 @@ func (e *Engine) Unlock() {
 	}
 	e.mu.Unlock()
 }
+
+// UnlockUnused releases the engine lock for a holder that has not called the method, whose deadlines are what they were.
+func (e *Engine) UnlockUnused() { e.mu.Unlock() }
 
 // sleepLess wakes the sleeper if the method has a deadline before it would wake up.
 func (e *Engine) sleepLess() {

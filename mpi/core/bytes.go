@@ -12,9 +12,9 @@ func (s *Scope) SendBytes(mode Mode, mem []byte, dst, tag int) error {
 		return err
 	}
 	e := s.e
-	e.lockToSend(p)
-	if p != nil && s.sendNow(p, mode, mem, bits) {
-		e.mu.Unlock()
+	sent, short := s.lockAndSend(p, mode, mem, bits)
+	if sent {
+		e.mu.end(short)
 		return nil
 	}
 	o := e.blocker()
@@ -34,9 +34,9 @@ func (s *Scope) IsendBytes(mode Mode, mem []byte, dst, tag int) (Request, error)
 		return Request{}, err
 	}
 	e := s.e
-	e.lockToSend(p)
 	var o *op
-	if p != nil && s.sendNow(p, mode, mem, bits) {
+	sent, short := s.lockAndSend(p, mode, mem, bits)
+	if sent {
 		o = e.sentOp()
 	} else {
 		o = e.acquire(opSend, s)
@@ -45,7 +45,7 @@ func (s *Scope) IsendBytes(mode Mode, mem []byte, dst, tag int) (Request, error)
 		e.start(o)
 	}
 	r := Request{o, o.life}
-	e.mu.Unlock()
+	e.mu.end(short)
 	return r, nil
 }
 
@@ -56,10 +56,8 @@ func (s *Scope) RecvBytes(mem []byte, src, tag int) (Status, error) {
 		return Status{}, err
 	}
 	e := s.e
-	e.mu.Lock()
-	o := s.recvBytesLocked(mem, p, bits, mask)
-	e.mu.Unlock()
-	return o.outcome()
+	short := e.lockToRecv(p, bits, mask)
+	return s.recvBytesLocked(mem, p, bits, mask).endAndOutcome(short)
 }
 
 // recvBytesLocked posts a receive whose caller waits for it.
@@ -79,13 +77,13 @@ func (s *Scope) IrecvBytes(mem []byte, src, tag int) (Request, error) {
 		return Request{}, err
 	}
 	e := s.e
-	e.mu.Lock()
+	short := e.lockToRecv(p, bits, mask)
 	o := e.acquire(opRecv, s)
 	o.fillRecv(p, bits, mask)
 	o.fillBytes(mem)
 	e.startRecv(o)
 	r := Request{o, o.life}
-	e.mu.Unlock()
+	e.mu.endUnsent(short)
 	return r, nil
 }
 
@@ -100,12 +98,11 @@ func (s *Scope) ExchangeBytes(out []byte, dst int, in []byte, src, tag int) (Sta
 		return Status{}, err
 	}
 	e := s.e
-	e.mu.Lock()
-	if to == nil || !s.sendNow(to, Standard, out, sendBits) {
-		e.mu.Unlock()
-		return s.Exchange(Buffer{Mem: out}, dst, tag, Buffer{Mem: in}, src, tag)
+	if to != nil && e.tryToRecv(from, bits, mask) {
+		if s.sendNow(to, Standard, out, sendBits, true) {
+			return s.recvBytesLocked(in, from, bits, mask).endAndOutcome(true)
+		}
+		e.mu.endShort()
 	}
-	o := s.recvBytesLocked(in, from, bits, mask)
-	e.mu.Unlock()
-	return o.outcome()
+	return s.Exchange(Buffer{Mem: out}, dst, tag, Buffer{Mem: in}, src, tag)
 }

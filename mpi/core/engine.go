@@ -38,9 +38,8 @@ type Config struct {
 
 // An Engine is one process's view of all processes. Its methods may be called from any goroutine.
 //
-// One mutex guards all state. Posts, the handler of unexpected messages and the goroutine that
-// takes completions lock it before any lock of bmi. Only quickArrivals is called with a lock of bmi
-// held, and therefore only tries to lock it.
+// One lock guards all state. Small messages take short holds of it, and what has to call bmi takes a
+// long one (stateLock).
 type Engine struct {
 	cfg  Config
 	ep   *bmi.Endpoint
@@ -48,7 +47,7 @@ type Engine struct {
 	log  *slog.Logger
 	self *Proc
 
-	mu     sync.Mutex
+	mu     stateLock
 	closed bool
 	match  *matchbits.Engine[*op, *early]
 	sends  sendTable
@@ -59,7 +58,7 @@ type Engine struct {
 	recent *link // the link of the latest packet
 
 	turns       uint64    // counts receives that were put in match
-	onlyRecv    *op       // the only posted receive, which then is not in match; or nil
+	recvs       recvQueue // posted receives that are not in match
 	blockers    sync.Pool // of ops; guarded by itself
 	freeOps     *op
 	freeSent    *op // of kind opSent
@@ -110,6 +109,7 @@ func New(cfg Config) (*Engine, error) {
 		links:   make(map[bmi.Addr]*link),
 		scratch: make([]byte, 0, smallPacketMax),
 	}
+	e.mu.guard = e.ep.Guard()
 	e.self = &Proc{e: e, card: cfg.Self, known: true}
 	e.procs[cfg.Self.ID] = e.self
 	if err := e.ep.Handle(class, e.arrive); err != nil {

@@ -22,7 +22,7 @@ import (
 // life.
 type op struct {
 	e     *Engine
-	ended atomic.Uint32 // the latest life that has ended; of an opSent: one that has not begun yet
+	ended uint32        // atomic: the latest life that has ended; of an opSent: one that has not begun yet
 	begun atomic.Uint32 // of a persistent op: the latest life; 0: none yet
 	life  uint32        // the latest life; ended ≤ life ≤ ended+1, but for an opSent
 	state opState
@@ -51,7 +51,7 @@ type op struct {
 	early *early          // in atEarly and atTaken: its message
 	id    uint32          // in atPeer: the id of the send for the peer
 	links queue.Links[op] // in Proc.ops, or in Scope.anys
-	next  *op             // in Proc.backlog, or in the free list
+	next  *op             // in Proc.backlog, in Engine.recvs, or in the free list
 	move  transfer        // in atMove
 	end   func()          // in opOther: asks for the end of the operation
 }
@@ -117,8 +117,8 @@ func (e *Engine) sentOp() *op {
 	if o.life++; o.life == persistentLife {
 		o.life++
 	}
-	if int32(o.ended.Load()-o.life) < 0 {
-		o.ended.Store(o.life + sentAhead)
+	if int32(atomic.LoadUint32(&o.ended)-o.life) < 0 {
+		atomic.StoreUint32(&o.ended, o.life+sentAhead)
 	}
 	o.state = opDone
 	return o
@@ -179,6 +179,26 @@ func (o *op) outcome() (Status, error) {
 			return Status{}, err // the endpoint was closed, and may still use the op
 		}
 	}
+	return o.result()
+}
+
+// endAndOutcome ends a hold of the engine's lock and returns the outcome of a blocker. A short hold
+// becomes the first look for the message.
+func (o *op) endAndOutcome(short bool) (Status, error) {
+	e := o.e
+	if !short || e.cfg.Manual || o.state != opActive {
+		e.mu.end(short)
+		return o.outcome()
+	}
+	r := Request{o, o.life}
+	if err := e.poll(r.ready, true); err != nil {
+		return Status{}, err // the endpoint was closed, and may still use the op
+	}
+	return o.result()
+}
+
+// result returns the result of a blocker that has ended, and frees it.
+func (o *op) result() (Status, error) {
 	st, err := o.st, o.err
 	o.buf, o.err = Buffer{}, nil
 	o.e.blockers.Put(o)
@@ -188,6 +208,28 @@ func (o *op) outcome() (Status, error) {
 // complete ends an active op that is in no list and whose memory bmi does not have. The owner may
 // reuse the op at once.
 func (o *op) complete() {
+	life := o.life
+	o.finish()
+	atomic.StoreUint32(&o.ended, life) // a full fence: see completeWithin
+	o.e.ctx.Notify()
+}
+
+// completeWithin is complete of a receive within a quick handler, which is called with a lock of bmi
+// held. A call that waits looks at ended once more, with the same lock held, after it has asked to
+// be woken. So either it sees the end of the op, or Notify sees that it waits, without a fence.
+func (o *op) completeWithin() {
+	life := o.life
+	if o.detached {
+		o.finish()
+	} else {
+		o.state = opDone
+	}
+	storeRelease(&o.ended, life)
+	o.e.ctx.Notify()
+}
+
+// finish changes all of an op that ends but what other goroutines may see.
+func (o *op) finish() {
 	e := o.e
 	o.at = nowhere
 	if o.kind == opSend && !o.st.Cancelled {
@@ -200,8 +242,6 @@ func (o *op) complete() {
 		}
 		e.recycle(o)
 	}
-	o.ended.Store(o.life)
-	e.ctx.Notify()
 }
 
 // fail ends an active op with an error, wherever it waits. If bmi has its memory, the op ends when

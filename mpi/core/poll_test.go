@@ -14,6 +14,6 @@ func TestEndBeforeClose(t *testing.T) {
 	e, _, _ := lonely(t)
 	require.NoError(t, e.ctx.Close())
 	looks := 0
-	require.NoError(t, e.poll(func() bool { looks++; return looks > 1 }))
-	require.ErrorIs(t, e.poll(func() bool { return false }), errclass.Other)
+	require.NoError(t, e.poll(func() bool { looks++; return looks > 1 }, false))
+	require.ErrorIs(t, e.poll(func() bool { return false }, false), errclass.Other)
 }

@@ -16,9 +16,9 @@ func (s *Scope) Send(mode Mode, buf Buffer, dst, tag int) error {
 		return err
 	}
 	e := s.e
-	e.lockToSend(p)
-	if s.sendPiece(p, mode, &buf, bits) {
-		e.mu.Unlock()
+	sent, short := s.lockAndSendPiece(p, mode, &buf, bits)
+	if sent {
+		e.mu.end(short)
 		return nil
 	}
 	o := e.blocker()
@@ -41,10 +41,8 @@ func (s *Scope) Recv(buf Buffer, src, tag int) (Status, error) {
 		return Status{}, err
 	}
 	e := s.e
-	e.mu.Lock()
-	o := s.recvLocked(&buf, p, bits, mask)
-	e.mu.Unlock()
-	return o.outcome()
+	short := e.lockToRecv(p, bits, mask)
+	return s.recvLocked(&buf, p, bits, mask).endAndOutcome(short)
 }
 
 // recvLocked posts a receive whose caller waits for it.
@@ -68,12 +66,19 @@ func (s *Scope) Exchange(out Buffer, dst, sendTag int, in Buffer, src, recvTag i
 		return Status{}, err
 	}
 	e := s.e
-	e.mu.Lock()
 	// A message that leaves at once goes first: the other side waits for it, and the receive is
 	// posted while it travels.
-	sent := s.sendPiece(to, Standard, &out, sendBits)
+	mem, contiguous := out.piece()
+	contiguous = contiguous && to != nil
+	short := e.lockToRecv(from, bits, mask)
+	sent := contiguous && s.sendNow(to, Standard, mem, sendBits, short)
+	if short && contiguous && !sent {
+		e.mu.endShort()
+		e.mu.Lock()
+		short, sent = false, s.sendNow(to, Standard, mem, sendBits, false)
+	}
 	o := s.recvLocked(&in, from, bits, mask)
-	e.mu.Unlock()
+	e.mu.end(short)
 	if sent {
 		return o.outcome()
 	}
@@ -97,9 +102,9 @@ func (s *Scope) Isend(mode Mode, buf Buffer, dst, tag int) (Request, error) {
 		return Request{}, err
 	}
 	e := s.e
-	e.lockToSend(p)
 	var o *op
-	if s.sendPiece(p, mode, &buf, bits) {
+	sent, short := s.lockAndSendPiece(p, mode, &buf, bits)
+	if sent {
 		o = e.sentOp()
 	} else {
 		o = e.acquire(opSend, s)
@@ -108,7 +113,7 @@ func (s *Scope) Isend(mode Mode, buf Buffer, dst, tag int) (Request, error) {
 		e.start(o)
 	}
 	r := Request{o, o.life}
-	e.mu.Unlock()
+	e.mu.end(short)
 	return r, nil
 }
 
@@ -121,13 +126,14 @@ func (s *Scope) Irecv(buf Buffer, src, tag int) (Request, error) {
 	if err != nil {
 		return Request{}, err
 	}
-	s.e.mu.Lock()
-	o := s.e.acquire(opRecv, s)
+	e := s.e
+	short := e.lockToRecv(p, bits, mask)
+	o := e.acquire(opRecv, s)
 	o.fillRecv(p, bits, mask)
 	o.fill(&buf)
-	s.e.startRecv(o)
+	e.startRecv(o)
 	r := Request{o, o.life}
-	s.e.mu.Unlock()
+	e.mu.endUnsent(short)
 	return r, nil
 }
 

@@ -8,15 +8,41 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/core/wire"
 )
 
-// post makes a receive available to messages. The only posted receive is in a field of its own,
-// others are in the match table. Most of the time there is only one.
+// A recvQueue has posted receives in the order of their posts, linked by op.next.
+type recvQueue struct{ first, last *op }
+
+func (q *recvQueue) push(o *op) {
+	o.next = nil
+	if q.last != nil {
+		q.last.next = o
+	} else {
+		q.first = o
+	}
+	q.last = o
+}
+
+// remove removes the receive behind before, which is nil for the first.
+func (q *recvQueue) remove(before, o *op) {
+	if before == nil {
+		q.first = o.next
+	} else {
+		before.next = o.next
+	}
+	if o.next == nil {
+		q.last = before
+	}
+	o.next = nil
+}
+
+// post makes a receive available to messages. Receives wait in a queue while messages come for the
+// first few of them, which is usual: a program posts receives in the order in which it expects
+// messages. Otherwise all are in the match table. So one of the two is empty.
 func (e *Engine) post(o *op) {
 	o.at = atPosted
-	if e.onlyRecv == nil && e.match.PostedLen() == 0 {
-		e.onlyRecv = o
+	if e.match.PostedLen() == 0 {
+		e.recvs.push(o)
 		return
 	}
-	e.join()
 	o.tabulate()
 }
 
@@ -27,45 +53,61 @@ func (o *op) tabulate() {
 	o.enlist()
 }
 
-// join moves the only receive to the table and the lists, for a caller that is about to search
-// them.
+// join moves the receives in the queue to the table and the lists, for a caller that is about to
+// search them.
 func (e *Engine) join() {
-	if o := e.onlyRecv; o != nil {
-		e.onlyRecv = nil
+	for o := e.recvs.first; o != nil; {
+		next := o.next
+		o.next = nil
 		o.tabulate()
+		o = next
 	}
+	e.recvs = recvQueue{}
 }
 
 // unpost removes a posted receive.
 func (e *Engine) unpost(o *op) {
-	if o == e.onlyRecv {
-		e.onlyRecv = nil
-		return
-	}
+	e.join()
 	e.match.RemovePosted(o.ref)
 	o.unlist()
 }
 
+// queueSearchMax is how many receives in the queue are compared with a message.
+const queueSearchMax = 8
+
 // arrival removes and returns the receive that matches a message of a process, or nil if there is
 // none. ok is false if the rank in the message is not its sender's.
 func (e *Engine) arrival(p *Proc, bits matchbits.Bits) (o *op, ok bool) {
-	rank := int(wire.SourceOf(uint64(bits)))
-	if o = e.onlyRecv; o != nil {
-		switch {
-		case (o.bits^bits)&^o.mask != 0:
-			return nil, true // no other receive is posted
-		case !o.scope.isRank(p, rank):
-			return nil, false
-		}
-		e.onlyRecv = nil
-		o.at = nowhere
-		return o, true
+	o = e.recvs.first
+	if o == nil {
+		return e.arrivalInTable(p, bits)
 	}
+	var before *op
+	for n := 1; (o.bits^bits)&^o.mask != 0; n++ {
+		if before, o = o, o.next; o == nil {
+			return nil, true // no other receive is posted
+		}
+		if n == queueSearchMax {
+			e.join()
+			return e.arrivalInTable(p, bits)
+		}
+	}
+	// The bits of a receive from p alone name p's rank.
+	if o.only != p && !o.scope.isRank(p, int(wire.SourceOf(uint64(bits)))) {
+		return nil, false
+	}
+	e.recvs.remove(before, o)
+	o.at = nowhere
+	return o, true
+}
+
+// arrivalInTable is arrival if receives are in the match table.
+func (e *Engine) arrivalInTable(p *Proc, bits matchbits.Bits) (o *op, ok bool) {
 	o, found := e.match.Arrive(bits)
 	if !found {
 		return nil, true
 	}
-	if !o.scope.isRank(p, rank) {
+	if !o.scope.isRank(p, int(wire.SourceOf(uint64(bits)))) {
 		o.putBack()
 		return nil, false
 	}

@@ -8,12 +8,11 @@ import (
 
 // quickArrivals is arrive for whole messages that need no answer: nearly all small ones
 // (bmi.QuickHandler). It is called with a lock of bmi held, so it must neither wait nor post. It
-// leaves everything unusual, untouched, to arrive. The messages of one poll are taken with
-// Engine.mu locked once.
+// leaves everything unusual, untouched, to arrive.
 type quickArrivals struct{ e *Engine }
 
-func (q quickArrivals) Begin() bool { return q.e.mu.TryLock() }
-func (q quickArrivals) End()        { q.e.mu.Unlock() }
+func (q quickArrivals) Begin(from bmi.Addr) bool { return q.e.mu.tryWithin(from) }
+func (q quickArrivals) End()                     { q.e.mu.endWithin() }
 
 func (q quickArrivals) Take(from bmi.Addr, _ bmi.Class, tag bmi.Tag, data []byte) bool {
 	return wire.Kind(tag) == wire.KindEager && q.e.takeQuick(from, data)
@@ -57,6 +56,6 @@ func (e *Engine) takeQuick(from bmi.Addr, packet []byte) bool {
 	}
 	o.matched(bits, len(data))
 	o.buf.write(0, data[:min(len(data), o.size)])
-	o.complete()
+	o.completeWithin()
 	return true
 }

@@ -6,9 +6,52 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
+// lockToRecv begins a short hold if startRecv will not need bmi, and a long one otherwise.
+func (e *Engine) lockToRecv(p *Proc, bits, mask matchbits.Bits) (short bool) {
+	if e.tryToRecv(p, bits, mask) {
+		return true
+	}
+	e.mu.Lock()
+	return false
+}
+
+// tryToRecv begins a short hold if startRecv will not need bmi.
+func (e *Engine) tryToRecv(p *Proc, bits, mask matchbits.Bits) bool {
+	if !e.mu.tryShort() {
+		return false
+	}
+	if (p != nil && p.route != nil && e.match.KeptLen() == 0) || e.onlyPosts(p, bits, mask) {
+		return true
+	}
+	e.mu.endShort()
+	return false
+}
+
+// onlyPosts tells whether a receive needs nothing of bmi: no message for it is here, which may need
+// an answer, and no connection has to be made. p is nil for any source.
+func (e *Engine) onlyPosts(p *Proc, bits, mask matchbits.Bits) bool {
+	if p != nil && p.any() == nil {
+		return false
+	}
+	if e.match.KeptLen() == 0 {
+		return true
+	}
+	_, here := e.match.Peek(bits, mask)
+	return !here
+}
+
 // startRecv begins an idle receive.
 func (e *Engine) startRecv(o *op) {
 	o.activate()
+	if e.match.KeptLen() == 0 && o.hopeful() && o.proc.any() != nil {
+		e.post(o)
+		return
+	}
+	e.startUnusual(o)
+}
+
+// startUnusual is startRecv for a receive whose message may be here, or may never come.
+func (e *Engine) startUnusual(o *op) {
 	if o.proc == nil && o.mask&matchbits.Bits(wire.MaskSource) == 0 { // from ProcNull
 		o.st = Status{Source: ProcNull, Tag: AnyTag}
 		o.complete()
@@ -41,17 +84,17 @@ func (e *Engine) startRecv(o *op) {
 	e.post(o)
 }
 
-// hopeless returns why no message can arrive for the receive, or nil if one can.
-func (o *op) hopeless() error {
+// hopeful tells whether nothing speaks against a message from the process that the receive names.
+func (o *op) hopeful() bool {
 	s, p := o.scope, o.proc
-	if p != nil && p.err == nil && !p.left && s.broken == nil && !s.revoked && !s.closed && !o.e.closed {
-		return nil
-	}
-	return o.lost()
+	return p != nil && p.err == nil && !p.left && s.broken == nil && !s.revoked && !s.closed && !o.e.closed
 }
 
-// lost is hopeless in the cases that need a closer look.
-func (o *op) lost() error {
+// hopeless returns why no message can arrive for the receive, or nil if one can.
+func (o *op) hopeless() error {
+	if o.hopeful() {
+		return nil
+	}
 	switch {
 	case o.e.closed:
 		return errFinalized

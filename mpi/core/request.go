@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
@@ -41,9 +42,9 @@ func (r Request) unreportedLocked() bool {
 // ready tells whether a call that waits for r can stop waiting. It may be called without Engine.mu.
 func (r Request) ready() bool {
 	if r.life == persistentLife {
-		return r.op.ended.Load() == r.op.begun.Load()
+		return atomic.LoadUint32(&r.op.ended) == r.op.begun.Load()
 	}
-	return int32(r.op.ended.Load()-r.life) >= 0
+	return int32(atomic.LoadUint32(&r.op.ended)-r.life) >= 0
 }
 
 // collect returns the result of an operation that ended. Engine.mu is held.
@@ -71,8 +72,8 @@ func (r Request) Wait(ctx context.Context) (Status, error) {
 			return Status{}, err
 		}
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	short := e.mu.lockShort()
+	defer e.mu.endUnsent(short)
 	if r.idleLocked() {
 		return Empty, nil
 	}
@@ -85,8 +86,9 @@ func (r Request) Test() (Status, bool, error) {
 	if !ok || r.op == nil {
 		return st, ok, err
 	}
-	r.op.e.mu.Lock()
-	defer r.op.e.mu.Unlock()
+	mu := &r.op.e.mu
+	short := mu.lockShort()
+	defer mu.endUnsent(short)
 	if r.idleLocked() {
 		return Empty, true, nil
 	}
@@ -103,8 +105,8 @@ func (r Request) Peek() (Status, bool, error) {
 	if !r.ready() {
 		e.Progress()
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	short := e.mu.lockShort()
+	defer e.mu.endUnsent(short)
 	switch {
 	case r.idleLocked():
 		return Empty, true, nil
@@ -120,6 +122,13 @@ func (r Request) Start() error {
 		return errclass.New(errclass.Request, "a null request cannot be started")
 	}
 	o, e := r.op, r.op.e
+	if e.mu.tryShort() {
+		started := r.startShort()
+		e.mu.end(true)
+		if started {
+			return nil
+		}
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
@@ -135,6 +144,30 @@ func (r Request) Start() error {
 		e.startRecv(o)
 	}
 	return nil
+}
+
+// startShort starts a persistent request within a short hold, unless something unusual is in the way.
+func (r Request) startShort() bool {
+	o := r.op
+	if r.life != persistentLife || o.state != opIdle {
+		return false
+	}
+	if o.kind == opRecv {
+		if !o.e.onlyPosts(o.only, o.bits, o.mask) {
+			return false
+		}
+		o.proc = o.only
+		o.e.startRecv(o)
+		return true
+	}
+	mem, contiguous := o.buf.piece()
+	if !contiguous || o.only == nil || !o.scope.sendNow(o.only, o.mode, mem, o.bits, true) {
+		return false
+	}
+	o.proc = o.only
+	o.activate()
+	o.complete()
+	return true
 }
 
 // Free releases the request. An active operation continues unobserved (MPI-4.1, 3.7.3).
@@ -154,7 +187,7 @@ func (r Request) Free() error {
 	}
 	o.detached = true
 	e.detached++
-	o.ended.Store(o.life) // no call waits for it any more
+	atomic.StoreUint32(&o.ended, o.life) // no call waits for it any more
 	e.ctx.Notify()
 	return nil
 }
@@ -185,11 +218,11 @@ func (e *Engine) await(ctx context.Context, done func() bool) error {
 		return errclass.New(errclass.Other, "a simulated endpoint cannot wait: test, and call Progress")
 	}
 	if ctx.Done() == nil {
-		return e.poll(done)
+		return e.poll(done, false)
 	}
 	stop := context.AfterFunc(ctx, e.ctx.Notify)
 	defer stop()
-	if err := e.poll(func() bool { return done() || ctx.Err() != nil }); err != nil {
+	if err := e.poll(func() bool { return done() || ctx.Err() != nil }, false); err != nil {
 		return err
 	}
 	if done() {
@@ -198,10 +231,18 @@ func (e *Engine) await(ctx context.Context, done func() bool) error {
 	return ctx.Err()
 }
 
-func (e *Engine) poll(done func() bool) error {
-	for !done() {
+// poll makes progress until done returns true. short: the caller has a short hold, which ends here.
+func (e *Engine) poll(done func() bool, short bool) error {
+	for short || !done() {
 		var out [completionsMax]bmi.Completion
-		n, err := e.ctx.TestUntil(done, out[:], bmi.Forever)
+		var n int
+		var err error
+		if short {
+			short = false
+			n, err = e.mu.guard.TestUntil(e.ctx, done, out[:])
+		} else {
+			n, err = e.ctx.TestUntil(done, out[:], bmi.Forever)
+		}
 		if n > 0 {
 			e.take(out[:n])
 		}

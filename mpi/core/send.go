@@ -115,7 +115,7 @@ func (l *link) sendEager(o *op, id uint32) (free bool) {
 	if id == 0 && contiguous && o.size > smallPacketMax-wire.EagerBytes && e.held.Empty() {
 		return l.sendGathered(o, h, mem)
 	}
-	if contiguous && l.sendNow(h, mem) {
+	if contiguous && l.sendNow(h, mem, false) {
 		return true
 	}
 	b := h.Append(e.buffer(wire.EagerBytes + o.size))
@@ -164,17 +164,38 @@ func (o *op) announce(l *link) {
 	l.post(wire.KindRTS, r.Append(o.e.packetBuffer()))
 }
 
-// sendPiece is sendNow for a buffer whose data is contiguous; p is nil for ProcNull.
-func (s *Scope) sendPiece(p *Proc, mode Mode, buf *Buffer, bits matchbits.Bits) bool {
+// lockAndSend locks the engine and sends a message at once if that is possible. If it is, the hold
+// is a short one unless something unusual was in the way; otherwise it is a long one, and the caller
+// must post the message. p is nil for ProcNull.
+func (s *Scope) lockAndSend(p *Proc, mode Mode, mem []byte, bits matchbits.Bits) (sent, short bool) {
+	e := s.e
 	if p == nil {
-		return false
+		e.mu.Lock()
+		return false, false
 	}
-	mem, ok := buf.piece()
-	return ok && s.sendNow(p, mode, mem, bits)
+	if e.mu.tryShort() {
+		if s.sendNow(p, mode, mem, bits, true) {
+			return true, true
+		}
+		e.mu.endShort()
+	}
+	e.lockToSend(p)
+	return s.sendNow(p, mode, mem, bits, false), false
 }
 
-// sendNow sends a message without an op, if bmi takes it at once or, if it is small, copies it.
-func (s *Scope) sendNow(p *Proc, mode Mode, mem []byte, bits matchbits.Bits) bool {
+// lockAndSendPiece is lockAndSend for a buffer, whose data must be contiguous.
+func (s *Scope) lockAndSendPiece(p *Proc, mode Mode, buf *Buffer, bits matchbits.Bits) (sent, short bool) {
+	mem, ok := buf.piece()
+	if !ok {
+		s.e.mu.Lock()
+		return false, false
+	}
+	return s.lockAndSend(p, mode, mem, bits)
+}
+
+// sendNow sends a message without an op, if bmi takes it at once or, in a long hold, if it is small:
+// then it is copied. short says which hold the caller has.
+func (s *Scope) sendNow(p *Proc, mode Mode, mem []byte, bits matchbits.Bits, short bool) bool {
 	e := s.e
 	l := p.route
 	if l == nil || mode == Synchronous || len(mem) > min(l.eagerMax, int(p.window/4)) ||
@@ -187,10 +208,10 @@ func (s *Scope) sendNow(p *Proc, mode Mode, mem []byte, bits matchbits.Bits) boo
 	charged, told := p.charged, p.told
 	p.charged += uint32(len(mem)) + chargeBytes
 	h := wire.Eager{Credit: p.tell(), Bits: uint64(bits)}
-	if l.sendNow(h, mem) {
+	if l.sendNow(h, mem, short) {
 		return true
 	}
-	if len(mem) > smallPacketMax-wire.EagerBytes {
+	if short || len(mem) > smallPacketMax-wire.EagerBytes {
 		p.charged, p.told = charged, told
 		return false
 	}
@@ -199,26 +220,31 @@ func (s *Scope) sendNow(p *Proc, mode Mode, mem []byte, bits matchbits.Bits) boo
 	return true
 }
 
-// sendNow sends a small message that bmi takes without an operation.
-func (l *link) sendNow(h wire.Eager, mem []byte) bool {
+// sendNow sends a small message that bmi takes without an operation. In a short hold it does not
+// try if that is not possible or likely to fail.
+func (l *link) sendNow(h wire.Eager, mem []byte, short bool) (sent bool) {
 	e := l.e
-	if !e.held.Empty() || l.gone {
+	if !e.held.Empty() || l.gone || short && (!l.sendsNow || l.congested || !e.mu.guard.Guards(l.addr)) {
 		return false
 	}
 	head := h.Append(e.head[:0])
-	sent := e.ctx.SendUnexpectedNow(l.addr, class, bmi.Tag(wire.KindEager), head, mem)
+	if short {
+		sent = e.mu.guard.SendUnexpectedNow(e.ctx, l.addr, class, bmi.Tag(wire.KindEager), head, mem)
+	} else {
+		sent = e.ctx.SendUnexpectedNow(l.addr, class, bmi.Tag(wire.KindEager), head, mem)
+	}
 	// A larger message may be refused for its size, which says nothing about room.
 	l.congested = l.sendsNow && !sent && len(mem) <= smallPacketMax-wire.EagerBytes
 	l.sendsNow = l.sendsNow || sent
 	return sent
 }
 
-// lockToSend locks Engine.mu for a caller that is about to send a small message. If bmi had no room
-// for the last one, lockToSend polls first: taking in what the peer has returned costs less than a
-// message that has to wait.
+// lockToSend begins a long hold for a caller that is about to send a small message. If bmi had no
+// room for the last one, lockToSend polls first: taking in what the peer has returned costs less
+// than a message that has to wait.
 func (e *Engine) lockToSend(p *Proc) {
 	e.mu.Lock()
-	if p == nil || p.route == nil || !p.route.congested || e.cfg.Manual {
+	if p.route == nil || !p.route.congested || e.cfg.Manual {
 		return
 	}
 	p.route.congested = false

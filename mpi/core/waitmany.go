@@ -28,8 +28,8 @@ func (e *Engine) TestAny(rs []Request) (i int, st Status, ok bool, err error) {
 
 // anyOf collects the first request that ended. ok is also true if there is nothing to wait for.
 func (e *Engine) anyOf(rs []Request) (i int, st Status, ok bool, err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	short := e.mu.lockShort()
+	defer e.mu.endUnsent(short)
 	idle := true
 	for i, r := range rs {
 		if r.idleLocked() {
@@ -67,8 +67,8 @@ func (e *Engine) TestSome(rs []Request, indices []int, statuses []Status, errs [
 }
 
 func (e *Engine) someOf(rs []Request, out []int, statuses []Status, errs []error) (_ []int, idle bool, err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	short := e.mu.lockShort()
+	defer e.mu.endUnsent(short)
 	idle = true
 	for i, r := range rs {
 		if r.idleLocked() {
@@ -108,8 +108,8 @@ func (e *Engine) TestAll(rs []Request, statuses []Status, errs []error) (bool, e
 
 // collectAll collects requests each of which has been ready.
 func (e *Engine) collectAll(rs []Request, statuses []Status, errs []error) (err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	short := e.mu.lockShort()
+	defer e.mu.endUnsent(short)
 	plain := statuses == nil && errs == nil
 	for i, r := range rs {
 		switch {
@@ -155,13 +155,13 @@ func (e *Engine) progressFor(rs []Request) {
 func (e *Engine) awaitAny(ctx context.Context, rs []Request) error {
 	var few [32]Request
 	active := few[:0]
-	e.mu.Lock()
+	short := e.mu.lockShort()
 	for _, r := range rs {
 		if !r.idleLocked() {
 			active = append(active, r)
 		}
 	}
-	e.mu.Unlock()
+	e.mu.endUnsent(short)
 	if len(active) == 0 {
 		return nil // another goroutine has collected the last of them
 	}
