@@ -68,7 +68,7 @@ func (c *Context) start(ctx context.Context, kind Kind, class Class, a Addr, tag
 		posted, err := c.postOne(kind, class, a, tag, buf, nil, w)
 		if err == nil {
 			if posted.Done {
-				w.done, w.size, w.op, w.in = true, posted.Size, nil, nil
+				w.done, w.result.Size, w.op, w.in = true, posted.Size, nil, nil
 			}
 			return nil
 		}
@@ -86,21 +86,21 @@ func (c *Context) start(ctx context.Context, kind Kind, class Class, a Addr, tag
 // first.
 func (c *Context) finish(ctx context.Context, w *call) (int, error) {
 	if w.in == nil {
-		return w.size, w.err
+		return w.result.Size, w.result.Err
 	}
 	r := request{kind: waitCall, ctx: c, in: w.in, call: w}
 	stopped := c.block(ctx, &r, &w.Waiter)
 	if stopped == nil {
-		return w.size, w.err
+		return w.result.Size, w.result.Err
 	}
 	c.abandon(w)
 	for c.block(context.Background(), &r, &w.Waiter) != nil {
 		// block fails only if its context has ended, and this one never ends.
 	}
-	if w.err == nil {
-		return w.size, nil // the operation completed before the cancel
+	if w.result.Err == nil {
+		return w.result.Size, nil // the operation completed before the cancel
 	}
-	return 0, errors.Join(stopped, w.err)
+	return 0, errors.Join(stopped, w.result.Err)
 }
 
 // abandon cancels the operation of w unless it has completed.
@@ -124,11 +124,8 @@ func (c *Context) block(ctx context.Context, r *request, w *progress.Waiter) err
 	if r.kind == waitRoom {
 		list = &c.waits
 	}
-	if e.first(r, e.monitor.FirstPolls()) {
-		return nil
-	}
 	if ctx.Done() == nil {
-		for !e.wait(r, list, Forever, w) {
+		for _, _ = e.test(r, list, Forever, w); !r.met; _, _ = e.test(r, list, Forever, w) {
 			w.Uncancel()
 		}
 		return nil
@@ -138,15 +135,14 @@ func (c *Context) block(ctx context.Context, r *request, w *progress.Waiter) err
 		e.monitor.Cancel(w)
 		close(ended)
 	})
-	served := false
-	for !served && ctx.Err() == nil {
-		served = e.wait(r, list, Forever, w)
+	for !r.met && ctx.Err() == nil {
+		_, _ = e.test(r, list, Forever, w)
 	}
 	if !stop() {
 		<-ended // the function must not touch w later
 		w.Uncancel()
 	}
-	if served {
+	if r.met {
 		return nil
 	}
 	return ctx.Err()

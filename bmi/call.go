@@ -9,11 +9,10 @@ import (
 // A call is an operation that a blocking function waits for, with its result.
 type call struct {
 	progress.Waiter
-	in   *instance
-	op   *Op // until done
-	done bool
-	size int
-	err  error // these four are guarded by the engine lock of in
+	in     *instance
+	op     *Op // until done
+	done   bool
+	result Completion // these three are guarded by the engine lock of in
 }
 
 var calls = sync.Pool{New: func() any {
@@ -29,18 +28,15 @@ func newCall() *call {
 }
 
 func (c *call) free() {
-	c.in, c.op, c.done, c.size, c.err = nil, nil, false, 0, nil
+	c.in, c.op, c.done, c.result = nil, nil, false, Completion{}
 	calls.Put(c)
 }
 
 // completeLocked takes the completion of the operation.
 func (c *call) completeLocked(op *Op) {
-	in := op.lane.in
-	c.size, c.err = op.size, op.err
-	c.op = nil
-	op.lane.recycleLocked(op)
-	c.done = true
+	c.op, c.done = nil, true
+	op.lane.releaseLocked(op, &c.result)
 	if c.Registered() {
-		in.ep.monitor.Wake(&c.Waiter)
+		c.in.ep.monitor.Wake(&c.Waiter)
 	}
 }

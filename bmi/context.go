@@ -60,9 +60,7 @@ func (c *Context) Close() error {
 	left := 0
 	for _, in := range e.methods() {
 		r := request{kind: waitQuiet, ctx: c, in: in}
-		if !e.first(&r, e.monitor.FirstPolls()) {
-			e.wait(&r, &c.waits, max(until-e.monitor.Now(), 0), nil)
-		}
+		_, _ = e.test(&r, &c.waits, max(until-e.monitor.Now(), 0), nil)
 		in.Lock()
 		if l := in.existingLocked(c); l != nil {
 			lent := l.lentLocked()

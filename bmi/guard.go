@@ -52,8 +52,10 @@ func (g Guard) TestUntil(c *Context, done func() bool, out []Completion) (int, e
 		return c.TestUntil(done, out, Forever)
 	}
 	r := request{kind: waitContext, ctx: c, out: out, until: done}
-	if !g.in.firstLocked(&r, e.monitor.FirstPolls()) {
-		e.wait(&r, &c.waits, Forever, nil)
+	r.met, _ = g.in.serveLocked(&r, e.monitor.FirstPolls())
+	g.in.unlock()
+	if !r.met {
+		e.await(&r, &c.waits, Forever, nil)
 	}
 	return e.answer(&r)
 }

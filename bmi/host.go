@@ -6,7 +6,11 @@ package bmi
 // NewHostOp makes an operation for a Host that is not an endpoint. Complete calls done
 // with its own arguments. The Host sets the exported fields, and Private to nil, before
 // it posts the operation. It may use the operation again once it is complete.
-func NewHostOp(done func(op *Op, size int, err error)) *Op { return &Op{done: done} }
+func NewHostOp(done func(op *Op, size int, err error)) *Op {
+	op := &Op{done: done}
+	op.links.op = op
+	return op
+}
 
 // NewHostAddr makes an address for a Host that is not an endpoint, to return from its
 // NewAddr. Endpoints do not accept it.

@@ -24,17 +24,17 @@ func TestGenerations(t *testing.T) {
 	op := l.takeFreeLocked()
 	first := op.id
 	op.state = opCompleted
-	l.recycleLocked(op)
+	l.releaseLocked(op, new(Completion))
 	require.Same(t, op, l.takeFreeLocked())
 	assert.NotEqual(t, first, op.id)
 	assert.Nil(t, l.findLocked(first))
 
 	op.state = opDone // its id was never given to a caller
 	second := op.id
-	l.recycleLocked(op)
+	l.releaseLocked(op, new(Completion))
 	assert.Equal(t, second, op.id)
 
 	op.id, op.state = newID(0, 0)+genMax-1, opCompleted
-	l.recycleLocked(op)
+	l.releaseLocked(op, new(Completion))
 	assert.Equal(t, newID(0, 0), op.id)
 }

@@ -13,7 +13,7 @@ type lane struct {
 	chunks [][]Op // never move, because methods keep pointers into them
 	free   *Op
 	used   int  // lent to the method, or completed; 0 ≤ used ≤ Limits.PendingOps
-	full   bool // a post was refused since the last recycle
+	full   bool // a post was refused since the last release
 
 	completed OpList // oldest first
 }
@@ -24,13 +24,13 @@ const chunkOps = 64
 // takeFreeLocked takes a free operation; there must be one.
 func (l *lane) takeFreeLocked() *Op {
 	op := l.free
-	l.free, op.free = op.free, nil
+	l.free = op.free
 	op.state = opPosting
 	l.used++
 	return op
 }
 
-// lentLocked is the number of operations lent to the method.
+// lentLocked is the number of operations lent to the method. It walks those that are not.
 func (l *lane) lentLocked() int { return l.used - l.completed.Len() }
 
 // growLocked makes free operations, or fails with ErrAgain.
@@ -43,20 +43,22 @@ func (l *lane) growLocked() error {
 	chunk := make([]Op, min(chunkOps, limit-have))
 	for i := len(chunk) - 1; i >= 0; i-- {
 		op := &chunk[i]
-		op.lane, op.id = l, newID(l.in.index, have+i)
+		op.lane, op.links.op, op.id = l, op, newID(l.in.index, have+i)
 		op.free, l.free = l.free, op
 	}
 	l.chunks = append(l.chunks, chunk)
 	return nil
 }
 
-// recycleLocked returns an operation to the free list and drops its references to
-// the caller's memory.
-func (l *lane) recycleLocked(op *Op) {
+// releaseLocked gives the result of an operation that has completed to the caller, and the operation back to the free list. It
+// drops the references to the caller's memory.
+func (l *lane) releaseLocked(op *Op, result *Completion) {
+	result.Op, result.Err, result.Size, result.User = op.id, op.err, op.size, op.user
 	if op.state != opDone { // its id was given to the caller
 		op.id = op.id.next()
 	}
 	op.state = opFree
+	op.Leave()
 	op.Peer, op.Private = nil, nil
 	op.user, op.call = nil, nil
 	op.one[0] = nil
@@ -73,24 +75,6 @@ func (l *lane) recycleLocked(op *Op) {
 		l.full = false
 		l.in.ep.monitor.WakeList(&l.ctx.waits)
 	}
-}
-
-// popLocked returns the oldest completed operations to the caller, as many as out has room for.
-func (l *lane) popLocked(out []Completion) (n int) {
-	for ; n < len(out); n++ {
-		op := l.completed.Pop()
-		if op == nil {
-			break
-		}
-		l.returnLocked(op, &out[n])
-	}
-	return n
-}
-
-// returnLocked returns a completed operation, which is in no list, to the caller.
-func (l *lane) returnLocked(op *Op, out *Completion) {
-	out.Op, out.Err, out.Size, out.User = op.id, op.err, op.size, op.user
-	l.recycleLocked(op)
 }
 
 // findLocked is the operation with this id, or nil if the id was not handed out

@@ -1,7 +1,5 @@
 package bmi
 
-import "github.com/viaduct-hpc/viaduct/internal/queue"
-
 // An Op is one posted operation, lent to a method until Complete. The endpoint
 // sets the exported fields before the post. The method may change only Private and Note.
 type Op struct {
@@ -22,8 +20,8 @@ type Op struct {
 	Private any
 	Note    [2]uint64
 
-	links queue.Links[Op] // in an OpList: of the method, and of the completed ones
-	free  *Op             // the next free operation of the lane
+	links opLinks // in an OpList: of the method, and of the completed ones
+	free  *Op     // of a free operation: the next one of the lane
 	lane  *lane
 	call  *call // of a blocking function, which receives the completion
 	id    OpID  // names the operation within its context; changes whenever it has been used
@@ -56,10 +54,11 @@ const (
 
 // Complete ends the operation. The method calls it exactly once, from within any
 // of its own calls. size is the number of bytes moved; for a receive it is the
-// length of the message, even if err is ErrTruncated. The method must not touch
-// the Op or its Bufs afterwards.
+// length of the message, even if err is ErrTruncated. The operation leaves the OpList
+// that it is in. The method must not touch the Op or its Bufs afterwards.
 func (op *Op) Complete(size int, err error) {
 	if op.done != nil {
+		op.Leave()
 		op.done(op, size, err)
 		return
 	}
@@ -69,6 +68,7 @@ func (op *Op) Complete(size int, err error) {
 			panic("bmi: a method completed an operation that it does not own")
 		}
 		if err == nil {
+			op.Leave()
 			op.state = opDone
 			return
 		}

@@ -1,22 +1,49 @@
 package bmi
 
-import "github.com/viaduct-hpc/viaduct/internal/queue"
+// An OpList is a list of operations, linked through the operations themselves: a ring, so that one can leave without knowing
+// where it is. A method may keep in lists what it was lent. An operation is in one list at a time: Add takes it out of the one
+// that it is in, and so does Op.Complete. A list must not be copied while it has operations.
+type OpList struct{ ends opLinks } // the front is behind it, the end before it; zero: empty
 
-// An OpList is a list of operations, linked through the operations themselves. A method may keep in lists
-// what it was lent; an operation is in one list at a time, and in none when it completes.
-type OpList struct{ list queue.List[Op] }
+type opLinks struct {
+	prev, next *opLinks // nil: in no list
+	op         *Op      // always set; nil: these are the ends of a list
+}
 
 // First is the operation at the front; nil if there is none.
-func (l *OpList) First() *Op { return l.list.First() }
+func (l *OpList) First() *Op {
+	if l.ends.next == nil {
+		return nil
+	}
+	return l.ends.next.op
+}
 
-// Len is the number of operations.
-func (l *OpList) Len() int { return l.list.Len() }
+// Len is the number of operations. It walks the list.
+func (l *OpList) Len() (n int) {
+	for at := l.ends.next; at != nil && at.op != nil; at = at.next {
+		n++
+	}
+	return n
+}
 
 // Add puts an operation at the end.
-func (l *OpList) Add(op *Op) { l.list.Add(op, &op.links) }
+func (l *OpList) Add(op *Op) {
+	ends, links := &l.ends, &op.links
+	if ends.next == nil {
+		ends.prev, ends.next = ends, ends
+	}
+	if links.next != nil {
+		links.prev.next, links.next.prev = links.next, links.prev
+	}
+	last := ends.prev
+	links.prev, links.next = last, ends
+	last.next, ends.prev = links, links
+}
 
-// Pop takes out the operation at the front; nil if there is none.
-func (l *OpList) Pop() *Op { return l.list.Pop() }
-
-// Remove takes out an operation that is in the list, from any position.
-func (l *OpList) Remove(op *Op) { l.list.Remove(&op.links) }
+// Leave takes the operation out of the list that it is in, if it is in one.
+func (op *Op) Leave() {
+	if c := &op.links; c.next != nil {
+		c.prev.next, c.next.prev = c.next, c.prev
+		c.prev, c.next = nil, nil
+	}
+}

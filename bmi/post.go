@@ -205,9 +205,9 @@ func (op *Op) endedLocked(w *call) Posted {
 	case w != nil && w.done:
 		return Posted{} // it failed, and is free again
 	case op.state == opDone:
-		posted := Posted{Done: true, Size: op.size}
-		op.lane.recycleLocked(op)
-		return posted
+		var result Completion
+		op.lane.releaseLocked(op, &result)
+		return Posted{Done: true, Size: result.Size}
 	}
 	return Posted{Op: op.id} // it failed, and a Test call will say so
 }

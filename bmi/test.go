@@ -16,7 +16,7 @@ func (c *Context) Test(op OpID, wait time.Duration) (Completion, bool, error) {
 		return Completion{}, false, unknownOp(op)
 	}
 	r := request{kind: waitOp, ctx: c, id: op}
-	n, err := c.ep.test(&r, &c.waits, wait)
+	n, err := c.ep.test(&r, &c.waits, wait, nil)
 	return r.one, n == 1, err
 }
 
@@ -39,7 +39,7 @@ func (c *Context) TestSome(ops []OpID, out []Completion, wait time.Duration) (in
 		return 0, errNoRoom
 	}
 	r := request{kind: waitSome, ctx: c, ids: ops, out: out}
-	return c.ep.test(&r, &c.waits, wait)
+	return c.ep.test(&r, &c.waits, wait, nil)
 }
 
 // TestContext returns completed operations of the context, the oldest of each method
@@ -49,7 +49,7 @@ func (c *Context) TestContext(out []Completion, wait time.Duration) (int, error)
 		return 0, errNoRoom
 	}
 	r := request{kind: waitContext, ctx: c, out: out}
-	return c.ep.test(&r, &c.waits, wait)
+	return c.ep.test(&r, &c.waits, wait, nil)
 }
 
 // TestUntil is TestContext for a caller that also waits for an event outside bmi, for
@@ -62,7 +62,7 @@ func (c *Context) TestUntil(done func() bool, out []Completion, wait time.Durati
 		return 0, errNoRoom
 	}
 	r := request{kind: waitContext, ctx: c, out: out, until: done}
-	return c.ep.test(&r, &c.waits, wait)
+	return c.ep.test(&r, &c.waits, wait, nil)
 }
 
 // Notify makes the callers of TestUntil check their done functions. It costs next to
@@ -88,6 +88,7 @@ type request struct {
 	out        []Completion
 	unexpected []Unexpected
 	n          int  // results in one, out or unexpected
+	met        bool // the caller need not wait any more
 	bad        bool // id, or one of ids, is not pending: unknown
 	unknown    OpID
 
@@ -108,8 +109,11 @@ const (
 	waitRoom                       // ctx may post one more operation with in
 )
 
+// noLane stands for the lane of a context that has posted nothing with a method.
+var noLane lane
+
 // takeLocked collects the results that are already there, with the engine lock of in
-// held. It reports whether the caller need not wait any more.
+// held. It reports whether the request is met.
 func (r *request) takeLocked(in *instance) bool {
 	if r.kind == waitUnexpected {
 		return in.ep.takeUnexpected(r)
@@ -119,12 +123,13 @@ func (r *request) takeLocked(in *instance) bool {
 	}
 	l := in.existingLocked(r.ctx)
 	if l == nil {
-		return r.withoutLane(in)
+		l = &noLane
 	}
 	switch r.kind {
 	case waitContext:
-		if l.completed.Len() > 0 && !l.closed {
-			r.n += l.popLocked(r.out[r.n:])
+		for op := l.completed.First(); op != nil && r.n < len(r.out) && !l.closed; op = l.completed.First() {
+			l.releaseLocked(op, &r.out[r.n])
+			r.n++
 		}
 		return r.n > 0 || r.until != nil && r.until()
 	case waitOp:
@@ -145,27 +150,6 @@ func (r *request) takeLocked(in *instance) bool {
 	return r.n > 0 || r.bad
 }
 
-// withoutLane is takeLocked for a method with which the context has posted nothing.
-func (r *request) withoutLane(in *instance) bool {
-	switch r.kind {
-	case waitContext:
-		return r.n > 0 || r.until != nil && r.until()
-	case waitOp:
-		if r.id.method() == in.index {
-			r.bad, r.unknown = true, r.id
-		}
-	case waitSome:
-		for _, id := range r.ids {
-			if id != 0 && id.method() == in.index {
-				r.bad, r.unknown = true, id
-			}
-		}
-	case waitQuiet, waitRoom:
-		return r.in == in
-	}
-	return r.n > 0 || r.bad
-}
-
 // takeOpLocked collects one operation if it has completed.
 func (r *request) takeOpLocked(l *lane, id OpID, out *Completion) {
 	op := l.findLocked(id)
@@ -174,20 +158,37 @@ func (r *request) takeOpLocked(l *lane, id OpID, out *Completion) {
 		return
 	}
 	if op.state == opCompleted {
-		l.completed.Remove(op)
-		l.returnLocked(op, out)
+		l.releaseLocked(op, out)
 		r.n++
 	}
 }
 
-// test runs the request of an application.
-func (e *Endpoint) test(r *request, list *progress.List, wait time.Duration) (int, error) {
-	polls := 1
-	if wait != 0 && !e.cfg.Manual {
+// test runs a request: it collects what is there, from every method in turn and starting with a different one each time; polls a
+// few times if that is nothing; and then waits for at most limit, as await says. It returns the number of results, or why there
+// are none.
+func (e *Endpoint) test(r *request, list *progress.List, limit time.Duration, w *progress.Waiter) (int, error) {
+	all, polls, at := e.methods(), 1, 0
+	if limit != 0 && !e.cfg.Manual {
 		polls = e.monitor.FirstPolls()
 	}
-	if !e.first(r, polls) && wait != 0 {
-		e.wait(r, list, wait, nil)
+	if len(all) > 1 {
+		polls = polls/len(all) + 1
+		if r.ctx != nil {
+			at = int(r.ctx.rotor.Add(1) % uint32(len(all)))
+		}
+	}
+	for range all {
+		in := all[at]
+		in.Lock()
+		met, _ := in.serveLocked(r, polls)
+		in.unlock()
+		r.met = r.met || met
+		if at++; at == len(all) {
+			at = 0
+		}
+	}
+	if !r.met && limit != 0 && !e.cfg.Manual {
+		e.await(r, list, limit, w)
 	}
 	return e.answer(r)
 }
@@ -197,16 +198,20 @@ func (e *Endpoint) answer(r *request) (int, error) {
 	if r.n > 0 {
 		return r.n, nil
 	}
-	if r.ctx != nil && r.ctx.closed.Load() {
+	return e.nothing(r)
+}
+
+// nothing is the result of a request that has found nothing, unless the endpoint closes just now.
+func (e *Endpoint) nothing(r *request) (int, error) {
+	switch {
+	case r.ctx != nil && r.ctx.closed.Load():
 		return 0, fmt.Errorf("%w: the context, open another", ErrClosed)
-	}
-	if e.closing.Load() && e.isClosed() {
+	case e.closing.Load() && e.isClosed():
 		if e.takeAll(r); r.n > 0 { // completed since the last check
 			return r.n, nil
 		}
 		return 0, fmt.Errorf("%w: the endpoint, open another", ErrClosed)
-	}
-	if r.bad {
+	case r.bad:
 		return 0, unknownOp(r.unknown)
 	}
 	return 0, nil
@@ -221,90 +226,48 @@ func (e *Endpoint) isClosed() bool {
 	}
 }
 
-// first collects the results that are already there. If there are none, it polls a few
-// times and checks again. It visits every method, starting with a different one each
-// time.
-func (e *Endpoint) first(r *request, polls int) bool {
-	all := e.methods()
-	if len(all) == 1 {
-		all[0].Lock()
-		return all[0].firstLocked(r, polls)
-	}
-	if len(all) == 0 {
-		return false
-	}
-	start := 0
-	if r.ctx != nil {
-		start = int(r.ctx.rotor.Add(1) % uint32(len(all)))
-	}
-	ok := false
-	for i := range all {
-		in := all[(start+i)%len(all)]
-		in.Lock()
-		if r.takeLocked(in) {
-			ok = true
-		} else if served, _ := in.burstLocked(r, polls/len(all)+1); served {
-			ok = true
-		}
-		in.unlock()
-	}
-	return ok
-}
-
-// firstLocked is first for the only method. It releases the engine lock.
-func (in *instance) firstLocked(r *request, polls int) bool {
-	ok := r.takeLocked(in)
-	if !ok {
-		ok, _ = in.burstLocked(r, polls)
-	}
-	in.unlock()
-	return ok
-}
-
 // takeAll collects the results that are already there, from all methods.
-func (e *Endpoint) takeAll(r *request) bool {
-	served := false
+func (e *Endpoint) takeAll(r *request) {
 	for _, in := range e.methods() {
 		in.Lock()
-		served = r.takeLocked(in) || served
+		r.met = r.takeLocked(in) || r.met
 		in.unlock()
 	}
-	return served
 }
 
-// wait waits until the request is served, the time is over, its context closes, or w is
-// cancelled. It reports whether the request was served. Completions wake the waiters in
-// list; it is nil if the operation itself knows its waiter, w. When the endpoint closes,
-// wait waits until every method has closed, and then checks the request a last time.
+// await waits until the request is met, the time is over, its context closes, or w is cancelled. Completions wake the waiters
+// in list; it is nil if the operation itself knows its waiter, w. When the endpoint closes, await waits until every method has
+// closed, and then checks the request a last time.
 //
 // The list is not a field of the request because the monitor keeps it, and a request can
 // live on the caller's stack only if nothing that it points to is kept.
-func (e *Endpoint) wait(r *request, list *progress.List, limit time.Duration, w *progress.Waiter) bool {
-	if e.cfg.Manual {
-		return false
-	}
-	served := e.monitor.Wait(func(index, polls int) (met, moved bool) {
-		in := e.methods()[index]
-		if r.takeLocked(in) || r.overLocked() {
+func (e *Endpoint) await(r *request, list *progress.List, limit time.Duration, w *progress.Waiter) {
+	r.met = e.monitor.Wait(func(index, polls int) (met, moved bool) {
+		if r.overLocked() {
 			return true, false
 		}
-		return in.burstLocked(r, polls)
+		return e.methods()[index].serveLocked(r, polls)
 	}, list, w, limit)
-	if !served && e.closing.Load() {
-		<-e.closed
+	if !r.met {
+		if e.closing.Load() {
+			<-e.closed
+		}
+		e.takeAll(r)
 	}
-	return served || e.takeAll(r)
 }
 
-// overLocked reports whether the request cannot be served any more, because its context has closed.
+// overLocked reports whether the request cannot be met any more, because its context has closed.
 func (r *request) overLocked() bool {
 	return r.ctx != nil && r.ctx.closed.Load() && r.kind != waitQuiet && r.kind != waitCall
 }
 
-// burstLocked polls several times within one hold of the engine lock, but releases the
-// lock as soon as another goroutine wants it. moved reports whether the method made
-// progress, even if only for another waiter or with part of a message.
-func (in *instance) burstLocked(r *request, polls int) (served, moved bool) {
+// serveLocked collects results for a request. While there are none it polls, several times within one hold of the engine lock,
+// but releases the lock as soon as another goroutine wants it. moved reports whether the method made progress, even if only for
+// another waiter or with part of a message.
+func (in *instance) serveLocked(r *request, polls int) (met, moved bool) {
+	if r.takeLocked(in) {
+		return true, false
+	}
 	for range polls {
 		if in.BeginPoll() && in.Poll() {
 			moved = true

@@ -49,7 +49,7 @@ func (e *Endpoint) testUnexpected(class int, out []Unexpected, wait time.Duratio
 		return 0, errNoRoom
 	}
 	r := request{kind: waitUnexpected, class: class, unexpected: out}
-	n, err := e.test(&r, &e.queue.waits, wait)
+	n, err := e.test(&r, &e.queue.waits, wait, nil)
 	if n > 0 && e.queue.roomAgain() {
 		e.pollSoon()
 	}

@@ -60,6 +60,9 @@ const (
 	searchMax = 32 // slots one insertion looks at before it suspects the seed: by chance 1 in 2^64
 )
 
+// has reports whether the slot is that of key.
+func (s *slot) has(key Bits) bool { return s.key == key && s.head != 0 }
+
 // nowhere is what find returns for a key that is not there.
 const nowhere = -1
 
@@ -107,13 +110,13 @@ func again(hash uint64) uint64 { return hash*0xd1342543de82ef95 + 1 }
 
 // find returns the slot of key, or nowhere.
 func (t *table) find(key Bits) int {
-	if t.lastIs(key) {
+	if t.slots[t.last].has(key) {
 		return t.last
 	}
 	hash := t.hash(key)
 	i := t.place(key, hash)
 	s := &t.slots[i]
-	if s.key == key && s.head != 0 {
+	if s.has(key) {
 		t.last = i
 		return i
 	}
@@ -123,18 +126,12 @@ func (t *table) find(key Bits) int {
 	return t.findFurther(key, i, hash)
 }
 
-// lastIs reports whether key is in the slot of the latest one.
-func (t *table) lastIs(key Bits) bool {
-	s := &t.slots[t.last]
-	return s.key == key && s.head != 0
-}
-
 // findFurther continues a search behind the first slot.
 func (t *table) findFurther(key Bits, i int, hash uint64) int {
 	for t.slots[i].over >= passed {
 		hash = again(hash)
 		i = t.place(key, hash)
-		if s := &t.slots[i]; s.key == key && s.head != 0 {
+		if t.slots[i].has(key) {
 			return i
 		}
 	}
@@ -144,13 +141,13 @@ func (t *table) findFurther(key Bits, i int, hash uint64) int {
 // findOrInsert returns the slot of key if it is there. Else it gives key a slot
 // with the given head, and returns nowhere.
 func (t *table) findOrInsert(key Bits, head uint32) int {
-	if t.lastIs(key) {
+	if t.slots[t.last].has(key) {
 		return t.last
 	}
 	hash := t.hash(key)
 	i := t.place(key, hash)
 	s := &t.slots[i]
-	if s.key == key && s.head != 0 {
+	if s.has(key) {
 		t.last = i
 		return i
 	}

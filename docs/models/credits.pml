@@ -120,7 +120,7 @@ inline arrived(s, kind, returned) {
 	assert(available[s] <= GRANTED);
 	if
 	:: WITHHOLDS(kind) && away[s] -> withheld[s]++
-	:: else -> owed[s]++
+	:: !(WITHHOLDS(kind) && away[s]) || kind == message -> owed[s]++ /* also a message that finds a receive */
 	fi;
 	pump(s);
 	return_credits(s)

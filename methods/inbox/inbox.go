@@ -78,8 +78,11 @@ func (p *Peer) ID() peer.ID { return peer.ID(p.key.PeerID()) }
 // Addr is the address of the endpoint.
 func (p *Peer) Addr() bmi.Addr { return p.addr }
 
-// Recvs is the number of receives of this peer that are not complete.
+// Recvs is the number of receives of this peer that are not complete. It walks them.
 func (p *Peer) Recvs() int { return p.recvs.Len() }
+
+// HasRecvs reports whether there are any.
+func (p *Peer) HasRecvs() bool { return p.recvs.First() != nil }
 
 // Early is the number of messages of this peer that came before their receive.
 func (p *Peer) Early() int { return p.early.Len() }
@@ -89,14 +92,3 @@ func (p *Peer) EarlyBytes() int { return p.earlyBytes }
 
 // Holds reports whether the endpoint had no room for an unexpected message of this peer.
 func (p *Peer) Holds() bool { return p.backlog != nil }
-
-// Received counts an expected message.
-func (b *Inbox) Received(p *Peer, size int) {
-	p.count.MessagesReceived++
-	p.count.BytesReceived += uint64(size)
-	if size > b.eagerBytes {
-		p.count.RendezvousReceived++
-	} else {
-		p.count.EagerReceived++
-	}
-}

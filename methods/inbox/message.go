@@ -52,21 +52,22 @@ func (msg *Message) Waits() bool { return msg.early && msg.buf == nil }
 // Buffered reports whether the bytes go to memory of the Inbox.
 func (msg *Message) Buffered() bool { return msg.early && msg.buf != nil }
 
-// Deliver takes a message that has arrived whole. It is copied into its receive, or kept.
-func (b *Inbox) Deliver(p *Peer, tag uint32, body []byte) {
+// Deliver takes a message that has arrived whole. It is copied into its receive. If there is none, a copy of it is kept, and
+// Deliver reports false.
+func (b *Inbox) Deliver(p *Peer, tag uint32, body []byte) (taken bool) {
 	key := p.key | matchbits.Bits(tag)
 	op, ok := b.match.Arrive(key)
 	if !ok {
 		b.keepWhole(p, key, body)
-		return
+		return false
 	}
 	if len(body) > op.Size {
-		b.truncate(p, op, len(body))
-		return
+		b.Truncate(p, op, len(body))
+		return true
 	}
-	b.Received(p, len(body))
 	pieces.Copy(op.Bufs, body)
-	finish(p, op, len(body), nil)
+	b.Finish(p, op, len(body))
+	return true
 }
 
 // Begin starts a message of size bytes. If it meets no receive, it Waits until one is posted,
@@ -79,7 +80,7 @@ func (b *Inbox) Begin(p *Peer, tag uint32, size int, owner any) *Message {
 	}
 	msg := b.newMessage(p, size, owner)
 	if size > op.Size {
-		b.truncate(p, op, size)
+		b.Truncate(p, op, size)
 	} else {
 		msg.meets(op)
 	}
@@ -136,26 +137,23 @@ func (msg *Message) Placed(n int) {
 // End ends a message after its last byte has arrived.
 func (b *Inbox) End(msg *Message) {
 	op, p, size := msg.parts(), msg.peer, msg.size
-	if op != nil || msg.early {
-		b.Received(p, size)
-	}
 	if msg.early {
 		msg.state, msg.owner = whole, nil
 		return
 	}
 	b.freeMessage(msg)
 	if op != nil {
-		finish(p, op, size, nil)
+		b.Finish(p, op, size)
 	}
 }
 
 // Cut ends a message whose rest will not come. Its receive, if it has one, fails.
 func (b *Inbox) Cut(msg *Message, err error) {
-	op, p := msg.parts(), msg.peer
+	op := msg.parts()
 	b.unkeep(msg)
 	b.freeMessage(msg)
 	if op != nil {
-		finish(p, op, 0, err)
+		op.Complete(0, err)
 	}
 }
 
@@ -166,7 +164,7 @@ func (b *Inbox) Claim(p *Peer, tag uint32) *bmi.Op {
 	if !ok {
 		return nil
 	}
-	p.recvs.Remove(op)
+	op.Leave()
 	return op
 }
 

@@ -165,7 +165,7 @@ func (m *model) post(p *modelPeer, tag, size int) {
 		m.ownerOf(e, owner)
 	case e.whole:
 		m.ownerOf(e, owner)
-		m.completed(v, e.data)
+		m.completed(p, v, e.data)
 	default:
 		m.ownerOf(e, owner)
 		e.recv, v.msg = v, e
@@ -182,7 +182,14 @@ func (m *model) ownerOf(e *modelMessage, owner any) {
 	}
 }
 
-func (m *model) completed(v *modelRecv, data []byte) {
+func (m *model) completed(p *modelPeer, v *modelRecv, data []byte) {
+	p.want.MessagesReceived++
+	p.want.BytesReceived += uint64(len(data))
+	if len(data) > modelBytes/2 {
+		p.want.RendezvousReceived++
+	} else {
+		p.want.EagerReceived++
+	}
 	require.Equal(m.t, 1, v.ends)
 	require.NoError(m.t, v.err)
 	require.Equal(m.t, len(data), v.size)
@@ -223,16 +230,6 @@ func (p *modelPeer) receive(tag int) *modelRecv {
 	return v
 }
 
-func (p *modelPeer) received(size int) {
-	p.want.MessagesReceived++
-	p.want.BytesReceived += uint64(size)
-	if size > modelBytes/2 {
-		p.want.RendezvousReceived++
-	} else {
-		p.want.EagerReceived++
-	}
-}
-
 func (p *modelPeer) keep(e *modelMessage) {
 	p.early = append(p.early, e)
 	p.want.EarlyReceived++
@@ -240,16 +237,16 @@ func (p *modelPeer) keep(e *modelMessage) {
 
 func (m *model) deliver(p *modelPeer, tag, size int) {
 	data := m.message(size)
-	m.in.Deliver(&p.Peer, uint32(tag), data)
-	switch v := p.receive(tag); {
+	taken := m.in.Deliver(&p.Peer, uint32(tag), data)
+	v := p.receive(tag)
+	require.Equal(m.t, v != nil, taken)
+	switch {
 	case v == nil:
 		p.keep(&modelMessage{tag: tag, data: data, whole: true, buffered: true})
-		p.received(size)
 	case size > v.op.Size:
 		m.truncated(v, size)
 	default:
-		p.received(size)
-		m.completed(v, data)
+		m.completed(p, v, data)
 	}
 }
 
@@ -309,11 +306,9 @@ func (m *model) goOn(p *modelPeer) {
 	e.msg = nil
 	if v := e.recv; v != nil {
 		p.recvs = slices.DeleteFunc(p.recvs, func(w *modelRecv) bool { return w == v })
-		p.received(len(e.data))
-		m.completed(v, e.data)
+		m.completed(p, v, e.data)
 	} else if early {
 		e.whole = true
-		p.received(len(e.data))
 	}
 }
 

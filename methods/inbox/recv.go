@@ -53,8 +53,7 @@ func (b *Inbox) join(msg *Message, op *bmi.Op) (owner any) {
 		return owner
 	case size > op.Size:
 		b.release(msg)
-		err := b.Truncated(p, size, op.Size)
-		op.Complete(size, err)
+		b.Truncate(p, op, size)
 	default:
 		msg.at.Scatter(op.Bufs, msg.buf)
 		if arriving {
@@ -63,7 +62,7 @@ func (b *Inbox) join(msg *Message, op *bmi.Op) (owner any) {
 		}
 		b.release(msg)
 		if !arriving {
-			op.Complete(size, nil)
+			b.Finish(p, op, size)
 		}
 	}
 	if !arriving {
@@ -77,7 +76,7 @@ func (b *Inbox) join(msg *Message, op *bmi.Op) (owner any) {
 func (b *Inbox) Cancel(p *Peer, op *bmi.Op, err error) {
 	if b.leave(op) {
 		b.errors.Cancelled++
-		finish(p, op, 0, err)
+		op.Complete(0, err)
 	}
 }
 
@@ -85,7 +84,7 @@ func (b *Inbox) Cancel(p *Peer, op *bmi.Op, err error) {
 func (b *Inbox) Fail(p *Peer, err error) {
 	for op := p.recvs.First(); op != nil; op = p.recvs.First() {
 		b.leave(op)
-		finish(p, op, 0, err)
+		op.Complete(0, err)
 	}
 }
 
@@ -100,19 +99,20 @@ func (b *Inbox) leave(op *bmi.Op) bool {
 	return ok
 }
 
-// Truncated counts a message that is longer than its receive, and makes the error for it.
-func (b *Inbox) Truncated(p *Peer, message, receive int) error {
+// Finish completes a receive with a message of size bytes, and counts that.
+func (b *Inbox) Finish(p *Peer, op *bmi.Op, size int) {
+	p.count.MessagesReceived++
+	p.count.BytesReceived += uint64(size)
+	if size > b.eagerBytes {
+		p.count.RendezvousReceived++
+	} else {
+		p.count.EagerReceived++
+	}
+	op.Complete(size, nil)
+}
+
+// Truncate ends a receive that is shorter than its message.
+func (b *Inbox) Truncate(p *Peer, op *bmi.Op, size int) {
 	b.errors.Truncated++
-	return fmt.Errorf("%w: %s: message of %d bytes for a receive of %d", bmi.ErrTruncated, p.addr, message, receive)
-}
-
-// finish completes a receive that has left the match table.
-func finish(p *Peer, op *bmi.Op, size int, err error) {
-	p.recvs.Remove(op)
-	op.Complete(size, err)
-}
-
-// truncate ends a receive that is shorter than its message.
-func (b *Inbox) truncate(p *Peer, op *bmi.Op, size int) {
-	finish(p, op, size, b.Truncated(p, size, op.Size))
+	op.Complete(size, fmt.Errorf("%w: %s: message of %d bytes for a receive of %d", bmi.ErrTruncated, p.addr, size, op.Size))
 }

@@ -117,7 +117,7 @@ func (m *method) failAll(r *remote, err error) {
 }
 
 // waits reports whether operations wait for the peer.
-func (r *remote) waits() bool { return r.sends.Len() > 0 || r.inbox.Recvs() > 0 }
+func (r *remote) waits() bool { return r.sends.Len() > 0 || r.inbox.HasRecvs() }
 
 // retire removes a peer that cannot be reached again from the tables. Its complete messages
 // continue to wait for their receives, but not for ever, because any host can connect, send

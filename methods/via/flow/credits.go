@@ -33,11 +33,12 @@ const (
 //
 // The zero value has no credits; Reset starts a connection.
 type Credits struct {
-	available int32 // packets that we may send; 0 ≤ available ≤ granted
-	granted   int32 // receives that the peer posted for us in all
-	owed      int32 // receives posted again and not returned yet; owed + withheld ≤ posted
-	posted    int32 // receives that we posted for the peer in all
-	withheld  int32 // receives posted again that are not to be returned for now
+	available int32  // packets that we may send; 0 ≤ available ≤ granted
+	granted   int32  // receives that the peer posted for us in all
+	posted    int32  // receives that we posted for the peer in all
+	withheld  int32  // receives posted again that are not to be returned for now
+	again     uint32 // how often others were posted again; from 0 to posted − withheld more than returned
+	returned  uint32 // credits returned since Reset
 }
 
 // Reset starts a connection: the peer has posted granted receives, we posted.
@@ -63,69 +64,68 @@ func (c *Credits) MayControl() bool { return c.available > CreditReserve }
 // MayCredit reports whether there is a credit for a CREDIT packet.
 func (c *Credits) MayCredit() bool { return c.available > 0 }
 
-// MustReturn reports whether a CREDIT packet is due if nothing else goes to the
-// peer: half of the credits that are not withheld are owed.
-func (c *Credits) MustReturn() bool { return c.owed >= max(1, (c.posted-c.withheld)/2) }
+// Last is the number of the last packet that the peer has a credit for. The NIC cannot
+// detect a packet without a credit, because receives are posted again at once. If Last
+// were not checked, no limit would apply to a peer that ignores credits.
+func (c *Credits) Last() uint32 { return uint32(c.posted) + c.returned }
 
-// Overdrawn reports whether the packet that just arrived was sent without a
-// credit: none of the receives posted for the peer was a credit that it still had.
-// The NIC cannot detect this, because receives are posted again at once. Without
-// this check, no limit would apply to a peer that ignores credits. unposted is how
-// many receives could not be posted again yet.
-func (c *Credits) Overdrawn(unposted int) bool {
-	return int(c.owed+c.withheld)+unposted >= int(c.posted)
-}
+// owed is how many credits are to be returned.
+func (c *Credits) owed() int32 { return int32(c.again - c.returned) }
 
 // Spend takes one credit for a packet, and as many owed credits as its credit bits can
 // return. It panics if there is no credit.
 func (c *Credits) Spend() (returned uint8) {
-	if c.available == 0 {
+	if c.available--; c.available < 0 {
 		panic("flow: spent a credit that was not there")
 	}
-	c.available--
-	n := min(c.owed, matchbits.CreditsMax)
-	c.owed -= n
+	n := min(c.again-c.returned, matchbits.CreditsMax)
+	c.returned += n
 	return uint8(n)
 }
 
 // Unspend undoes Spend: the packet was not sent.
 func (c *Credits) Unspend(returned uint8) {
 	c.available++
-	c.owed += int32(returned)
+	c.returned -= uint32(returned)
 }
 
 // TakeAll takes all owed credits, for a CREDIT packet.
 func (c *Credits) TakeAll() int {
-	n := c.owed
-	c.owed = 0
+	n := c.owed()
+	c.returned = c.again
 	return int(n)
 }
 
 // PutBack undoes TakeAll: the packet was not sent.
-func (c *Credits) PutBack(n int) { c.owed += int32(n) }
+func (c *Credits) PutBack(n int) { c.returned -= uint32(n) }
 
 // Owe notes that a receive was posted again. Its credit is owed to the peer, or withheld for
-// now. Owe reports what MustReturn would. It panics if more are owed than were
-// ever posted.
+// now. Owe reports whether a CREDIT packet is due if nothing else goes to the peer: half of
+// the credits that are not withheld are owed. It panics if more are owed than were ever
+// posted.
 func (c *Credits) Owe(withhold bool) (due bool) {
 	if withhold {
 		c.withheld++
 	} else {
-		c.owed++
+		c.again++
 	}
-	if c.owed+c.withheld > c.posted {
+	owed := c.owed()
+	if owed+c.withheld > c.posted {
 		panic("flow: owes more credits than it posted receives")
 	}
-	return c.MustReturn()
+	return owed >= max(1, (c.posted-c.withheld)/2)
 }
 
 // Withholds reports whether credits are withheld.
 func (c *Credits) Withholds() bool { return c.withheld > 0 }
 
-// Release owes the credits that were withheld.
-func (c *Credits) Release() {
-	c.owed += c.withheld
-	c.withheld = 0
+// Release owes the credits that were withheld. due is as for Owe.
+func (c *Credits) Release() (due bool) {
+	for c.withheld > 0 {
+		c.withheld--
+		due = c.Owe(false)
+	}
+	return due
 }
 
 // Give adds n ≥ 0 credits that the peer returned. It reports false if the peer
@@ -145,8 +145,8 @@ func (c *Credits) Available() int { return int(c.available) }
 func (c *Credits) Granted() int { return int(c.granted) }
 
 // Owed is how many credits the peer is to get back, those withheld included.
-func (c *Credits) Owed() int { return int(c.owed + c.withheld) }
+func (c *Credits) Owed() int { return int(c.owed() + c.withheld) }
 
 func (c *Credits) String() string {
-	return fmt.Sprintf("%d/%d owed %d/%d", c.available, c.granted, c.owed, c.posted)
+	return fmt.Sprintf("%d/%d owed %d/%d", c.available, c.granted, c.owed(), c.posted)
 }

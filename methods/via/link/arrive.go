@@ -50,7 +50,7 @@ func (c *channel) arrived(data []byte, shared bool) (withhold, ok bool) {
 	l.heard = true
 	h, body, err := wire.ParseHeader(data)
 	switch {
-	case l.credits.Overdrawn(c.waiting):
+	case l.recvSeq == l.credits.Last():
 		err = errOverdrawn
 	case err != nil:
 	case h.Seq != l.recvSeq+1 || h.Bits.PeerID() != l.myID && !anonymous(h.Bits) || h.Bits.Reserved() != 0:

@@ -60,7 +60,6 @@ func (c *channel) equip() (err error) {
 	for c.credits = len(c.recvs); c.unposted != nil; c.credits-- {
 		c.unposted = c.unposted.Next // never posted, so no credit of the peer's
 	}
-	c.waiting = 0
 	if c.credits < wire.CreditsMin {
 		return nic.ErrAgain
 	}
@@ -87,7 +86,6 @@ func (c *channel) post(d *nic.Descriptor) error {
 	err := c.vi.PostRecv(d)
 	if errors.Is(err, nic.ErrAgain) {
 		d.Next, c.unposted = c.unposted, d
-		c.waiting++
 		return nil
 	}
 	return err
@@ -99,7 +97,6 @@ func (c *channel) postAgain() {
 	for d := c.unposted; d != nil; d = c.unposted {
 		c.unposted = d.Next
 		d.Next = nil
-		c.waiting--
 		if err := c.post(d); err != nil {
 			l.Retry(err)
 			return

@@ -97,13 +97,14 @@ func (l *Link) Withholds() bool { return l.credits.Withholds() }
 
 // Release gives the peer the credits that were withheld.
 func (l *Link) Release() {
-	l.credits.Release()
-	l.returnCredits()
+	if l.credits.Release() {
+		l.returnCredits()
+	}
 }
 
-// returnCredits sends the owed credits to the peer in a CREDIT packet, if many are.
+// returnCredits sends the owed credits to the peer in a CREDIT packet, if that is possible now.
 func (l *Link) returnCredits() {
-	if l.open && l.credits.MustReturn() && l.credits.MayCredit() {
+	if l.open && l.credits.MayCredit() {
 		l.sendCredits()
 	}
 }

@@ -86,8 +86,7 @@ type channel struct {
 
 	recvs    []nic.Descriptor
 	credits  int             // receives posted at first: the peer's credits
-	unposted *nic.Descriptor // receives that the NIC had no room for, linked by Next
-	waiting  int             // how many; their credits are owed once they are posted
+	unposted *nic.Descriptor // receives that the NIC had no room for, linked by Next; their credits are owed once they are posted
 	memory   *vipl.Memory    // under recvs, if the NIC does not lend buffers
 }
 

@@ -82,9 +82,10 @@ func TestBreaches(t *testing.T) {
 		"the id of another link":         {func(from, _ *end) { from.link.theirID++ }, "peer id"},
 		"no id after the handshake":      {func(from, _ *end) { from.link.theirID = 0 }, "peer id"},
 		"more credits than it was given": {func(from, _ *end) { from.link.credits.Reset(8, 8); from.link.credits.Owe(false) }, "returned 1 credits, and had only 0"},
-		"a packet for which it has no credit": {func(_, to *end) {
+		"a packet for which it has no credit": {func(from, to *end) {
 			to.link.credits.Reset(creditsPerLink, 1)
 			to.link.credits.Owe(true)
+			from.link.sendSeq, to.link.recvSeq = 1, 1
 		}, errOverdrawn.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {

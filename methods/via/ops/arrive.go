@@ -11,8 +11,8 @@ import (
 
 // Arrived handles one packet (link.Consumer). If body is shared the peer can still write to
 // it, so what is checked is read once, and what is kept is copied. The credits of
-// messages are withheld while too many of them wait, those of other packets never,
-// because they end transfers under way.
+// messages that are not taken at once are withheld while too many wait, those of other
+// packets never, because they end transfers under way.
 func (o *Ops) Arrived(l *link.Link, h wire.Header, body []byte, shared bool) (withhold bool, err error) {
 	r, kind := l.Owner().(*Peer), h.Bits.Type()
 	if !l.Open() && !r.Ready() && !kind.Connects() && kind != matchbits.TypeCancel {
@@ -20,21 +20,21 @@ func (o *Ops) Arrived(l *link.Link, h wire.Header, body []byte, shared bool) (wi
 	}
 	switch kind {
 	case matchbits.TypeExpected, matchbits.TypeUnexpected:
-		withhold = r.overLimit()
-		first := wire.ParseEagerFirst(h.Aux)
+		first, taken := wire.ParseEagerFirst(h.Aux), false
 		switch {
 		case wire.IsNext(h.Aux) || r.arriving != nil || len(body) != first.Length || first.Length > o.eagerBytes:
 			err = o.partArrived(r, h, body, kind == matchbits.TypeUnexpected)
 		case kind == matchbits.TypeExpected:
-			o.inbox.Deliver(&r.inbox, h.Bits.Tag(), body)
+			taken = o.inbox.Deliver(&r.inbox, h.Bits.Tag(), body)
 		case shared:
-			o.inbox.OfferShared(&r.inbox, bmi.Class(first.Class), bmi.Tag(h.Bits.Tag()), body)
+			taken = o.inbox.OfferShared(&r.inbox, bmi.Class(first.Class), bmi.Tag(h.Bits.Tag()), body)
 		default:
-			o.inbox.Offer(&r.inbox, bmi.Class(first.Class), bmi.Tag(h.Bits.Tag()), body)
+			taken = o.inbox.Offer(&r.inbox, bmi.Class(first.Class), bmi.Tag(h.Bits.Tag()), body)
 		}
-		return withhold, err
+		return !taken && r.overLimit(), err
 	case matchbits.TypeRTS:
-		return r.overLimit(), o.rtsArrived(r, h, body)
+		err = o.rtsArrived(r, h, body)
+		return r.overLimit(), err
 	case matchbits.TypeCTS:
 		return false, o.ctsArrived(r, body)
 	case matchbits.TypeData:

@@ -49,3 +49,28 @@ func TestEarlyAnnouncementsAreBounded(t *testing.T) {
 	assert.Zero(t, r.inbox.EarlyBytes())
 	assert.Zero(t, r.inbox.Early())
 }
+
+// TestTakenMessagesReturnTheirCredits: a peer over its limit goes on with messages that are taken at once.
+func TestTakenMessagesReturnTheirCredits(t *testing.T) {
+	g := newRig(t)
+	g.connect(t)
+	left := credits
+	for !g.peer.Link.Withholds() {
+		left += g.arrive(t, matchbits.TypeExpected, nil) - 1
+		require.Positive(t, left)
+	}
+	early := g.peer.inbox.Early()
+
+	g.tag = 1
+	var ended []error
+	const count = 5 * credits
+	for range count {
+		left += g.arrive(t, matchbits.TypeUnexpected, nil) - 1
+		g.post(bmi.KindRecv, 1, &ended)
+		left += g.arrive(t, matchbits.TypeExpected, nil) - 1
+		require.Positive(t, left)
+	}
+	assert.Equal(t, make([]error, count), ended)
+	assert.Equal(t, early, g.peer.inbox.Early())
+	assert.True(t, g.peer.Link.Withholds())
+}

@@ -51,7 +51,7 @@ func (o *Ops) startLarge(r *Peer, op *bmi.Op, rts *wire.RTS) {
 	size := int(rts.Size)
 	if size > op.Size {
 		o.sendFin(r, rts.Op, wire.FinTruncated)
-		op.Complete(size, o.inbox.Truncated(&r.inbox, size, op.Size))
+		o.inbox.Truncate(&r.inbox, op, size)
 		return
 	}
 	s := o.begin(r, op, phaseLarge)

@@ -36,7 +36,7 @@ func (o *Ops) Opened(p *peers.Peer) {
 // Waits reports whether operations with a peer, or messages of it, wait (peers.User).
 func (o *Ops) Waits(p *peers.Peer) (operations, messages bool) {
 	r := of(p)
-	return r.all.Len() > 0 || r.inbox.Recvs() > 0, r.inbox.Early() > 0 || r.inbox.Holds()
+	return r.all.Len() > 0 || r.inbox.HasRecvs(), r.inbox.Early() > 0 || r.inbox.Holds()
 }
 
 // Forgotten drops the messages of a peer (peers.User).

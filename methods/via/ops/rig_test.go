@@ -25,6 +25,7 @@ type rig struct {
 	*Ops
 	peer *Peer
 	nic  *idleNIC
+	tag  uint32 // of what arrives, and of what is posted
 }
 
 func newRig(t testing.TB) *rig {
@@ -61,7 +62,7 @@ func (g *rig) arrive(t testing.TB, kind matchbits.Type, body []byte) (credits in
 	n.seq++
 	owed := min(n.sent, matchbits.CreditsMax)
 	n.sent -= owed
-	packet := wire.Header{Bits: matchbits.Make(kind, uint8(owed), matchbits.PeerID(g.peer.Link.Terms().PeerID), 0), Seq: n.seq}.Append(nil)
+	packet := wire.Header{Bits: matchbits.Make(kind, uint8(owed), matchbits.PeerID(g.peer.Link.Terms().PeerID), g.tag), Seq: n.seq}.Append(nil)
 	packet = append(packet, body...)
 	require.NotEmpty(t, n.posted, "receives")
 	d := n.posted[0]
@@ -77,7 +78,7 @@ func (g *rig) arrive(t testing.TB, kind matchbits.Type, body []byte) (credits in
 // completes with goes to ended.
 func (g *rig) post(kind bmi.Kind, size int, ended *[]error) *opState {
 	op := bmi.NewHostOp(func(_ *bmi.Op, _ int, err error) { *ended = append(*ended, err) })
-	op.Kind, op.Peer, op.Bufs, op.Size = kind, g.peer, [][]byte{make([]byte, size)}, size
+	op.Kind, op.Peer, op.Tag, op.Bufs, op.Size = kind, g.peer, bmi.Tag(g.tag), [][]byte{make([]byte, size)}, size
 	if kind == bmi.KindRecv {
 		g.PostRecv(op)
 	} else {

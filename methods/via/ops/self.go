@@ -40,7 +40,7 @@ func (o *Ops) copyLocal(r *Peer, recv, send *bmi.Op) (size int, err error) {
 	size = send.Size
 	if size > recv.Size {
 		r.sentEager(send.Kind, send.Size)
-		recv.Complete(size, o.inbox.Truncated(&r.inbox, size, recv.Size))
+		o.inbox.Truncate(&r.inbox, recv, size)
 		return size, nil
 	}
 	if err := copyMessage(recv.Bufs, send); err != nil {
@@ -49,7 +49,6 @@ func (o *Ops) copyLocal(r *Peer, recv, send *bmi.Op) (size int, err error) {
 		return 0, err
 	}
 	r.sentEager(send.Kind, send.Size)
-	o.inbox.Received(&r.inbox, size)
-	recv.Complete(size, nil)
+	o.inbox.Finish(&r.inbox, recv, size)
 	return size, nil
 }

@@ -206,18 +206,6 @@ func (c *conn) grant() {
 	storeRelease(c.ourLimit, c.posted)
 }
 
-// grantAgain is grant after a message that did not use its buffer, the last one received.
-func (c *conn) grantAgain() {
-	last := c.received - 1
-	if c.posted-last == ringSlots { // it is the slot of that message that is granted again, with its buffer
-		c.posted++
-		storeRelease(c.ourLimit, c.posted)
-		return
-	}
-	c.free |= 1 << c.bufferOf[last%ringSlots]
-	c.grant()
-}
-
 // hazard is the handle that the other side says it is using now.
 func (c *conn) hazard() nic.Handle {
 	if c.peer.foreign {

@@ -76,7 +76,13 @@ func (d *Device) Take(to *[nic.InlineMax]byte) (cookie any, data []byte, lent, i
 		small := *(*[InlineBytesMax]byte)(unsafe.Add(unsafe.Pointer(c.header), inlineOff)) // a copy in registers
 		*to = small
 		c.advance()
-		c.grantAgain()
+		if c.posted-c.received == ringSlots-1 { // the slot of this message is granted again, with its buffer, which it did not use
+			c.posted++
+			storeRelease(c.ourLimit, c.posted)
+		} else {
+			c.free |= 1 << c.bufferOf[(c.received-1)%ringSlots]
+			c.grant()
+		}
 		return c.port.cookie, to[:length], false, false
 	}
 	d.cursor = i
