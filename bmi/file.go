@@ -1,25 +1,14 @@
 package bmi
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"math"
-	"os"
+
+	"github.com/viaduct-hpc/viaduct/bmi/files"
 )
 
-// A FileRange is Len bytes of a regular file, starting at Off. The file may end within the range or before it: bytes beyond the
-// end of the file are sent as zeros.
-type FileRange struct {
-	File *os.File
-	Off  int64
-	Len  int
-
-	// Check, unless it is nil, is called with the bytes as they were read from the file, piece by piece, with their offset in
-	// the file, before the message is complete at the receiver. An error from Check counts as a read error of the file. Check
-	// must be quick, because the method moves nothing else meanwhile. The receiver may be able to write to the memory of b.
-	Check func(b []byte, off int64) error
-}
+// A FileRange is a part of a regular file.
+type FileRange = files.Range
 
 // PostSendFile is PostSend of bytes that the method reads from a file itself, without a buffer in between. If the method cannot
 // do this (see Info.FileSends), PostSendFile returns ErrNotSupported.
@@ -39,7 +28,7 @@ func (c *Context) PostSendFile(to Addr, tag Tag, part FileRange, user any) (Post
 	if in.files == nil {
 		return Posted{}, fmt.Errorf("%w: %s takes no bytes from files, read them and use PostSend", ErrNotSupported, in.info.Name)
 	}
-	if err := part.check(); err != nil {
+	if err := checkRange(part); err != nil {
 		return Posted{}, err
 	}
 	if err := in.fits(KindSend, 0, part.Len); err != nil {
@@ -72,8 +61,8 @@ func (e *Endpoint) FileSends(a Addr) (bool, error) {
 	return in.files != nil, nil
 }
 
-// check reports what is wrong with a range.
-func (r FileRange) check() error {
+// checkRange reports what is wrong with a range.
+func checkRange(r FileRange) error {
 	switch {
 	case r.File == nil:
 		return fmt.Errorf("%w: a range of no file", ErrInvalid)
@@ -88,18 +77,4 @@ func (r FileRange) check() error {
 		return fmt.Errorf("%w: %s is no regular file, read it and use PostSend", ErrInvalid, r.File.Name())
 	}
 	return nil
-}
-
-// Fill reads len(b) bytes of the range into b, starting at byte at of the range. Bytes beyond the end of the file are zeros. It
-// is for methods that have no faster way. 0 ≤ at ≤ Len - len(b).
-func (r FileRange) Fill(b []byte, at int) error {
-	n, err := r.File.ReadAt(b, r.Off+int64(at))
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	if err == nil && n > 0 && r.Check != nil {
-		err = r.Check(b[:n], r.Off+int64(at))
-	}
-	clear(b[n:])
-	return err
 }

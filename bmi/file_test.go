@@ -61,19 +61,3 @@ func TestPostSendFileNotOffered(t *testing.T) {
 	_, err = s.ctx.PostSendFile(s.peer, 3, bmi.FileRange{File: file, Len: 1}, nil)
 	require.ErrorIs(t, err, bmi.ErrNotSupported)
 }
-
-// Fill gives zeros for bytes that the file does not have, and returns all other errors.
-func TestFileRangeFill(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "file")
-	require.NoError(t, os.WriteFile(name, []byte("0123456789"), 0o600))
-	file, err := os.Open(name)
-	require.NoError(t, err)
-	part := bmi.FileRange{File: file, Off: 2, Len: 100}
-	for at, want := range map[int]string{0: "2345", 6: "89\x00\x00", 8: "\x00\x00\x00\x00", 90: "\x00\x00\x00\x00"} {
-		b := []byte("xxxx")
-		require.NoError(t, part.Fill(b, at))
-		assert.Equal(t, want, string(b), "from byte %d on", at)
-	}
-	require.NoError(t, file.Close())
-	assert.ErrorIs(t, part.Fill(make([]byte, 4), 0), os.ErrClosed)
-}

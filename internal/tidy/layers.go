@@ -23,9 +23,10 @@ var layerTable = []layer{
 	{"peer/...", []string{"peer"}},
 
 	// The interface. Its test doubles import nothing else.
-	{"bmi", []string{"bmi/progress", "bmi/netstats", "internal/spin", "internal/queue"}},
+	{"bmi", []string{"bmi/progress", "bmi/netstats", "bmi/files", "internal/spin", "internal/queue"}},
 	{"bmi/progress", []string{"internal/spin"}},
 	{"bmi/netstats", nil},
+	{"bmi/files", nil},
 	{"bmi/...", []string{"bmi"}},
 
 	// What methods have in common, then the VIA method, top to bottom.
@@ -44,7 +45,7 @@ var layerTable = []layer{
 	{"methods/via/vipl/vipltest", []string{"methods/via/vipl", "methods/via/nic", "internal/sim"}},
 	{"methods/via/vipl/...", []string{"bmi/netstats", "methods/via/vipl/...", "methods/via/nic"}},
 	{"methods/via/simtest", nil}, // tests only
-	{"methods/via/nic", []string{"bmi/netstats"}},
+	{"methods/via/nic", []string{"bmi/netstats", "bmi/files"}},
 	{"methods/via/nic/sim", []string{"methods/via/nic", "internal/sim"}},
 	// The UDP NIC: formats and transport are pure, the layer below the sockets is a separate seam, and the provider on top
 	// joins them.
@@ -63,7 +64,7 @@ var layerTable = []layer{
 	// Other methods never import each other.
 	{"methods/tcp/stack/sim", []string{"methods/tcp/stack", "internal/sim"}},
 	{"methods/tcp/stack/stacktest", []string{"methods/tcp/stack", "internal/seamtest"}},
-	{"methods/tcp/...", []string{"bmi", "matchbits", "peer", "methods/inbox", "methods/tcp/...", "internal/pieces", "internal/names", "internal/queue", "internal/timers", "internal/buffers", "internal/netpoll", "internal/keyfile", "internal/machine"}},
+	{"methods/tcp/...", []string{"bmi", "bmi/files", "matchbits", "peer", "methods/inbox", "methods/tcp/...", "internal/pieces", "internal/names", "internal/queue", "internal/timers", "internal/buffers", "internal/netpoll", "internal/keyfile", "internal/machine"}},
 	{"plugins/...", []string{"bmi", "plugins/...", "internal/spin", "internal/queue", "internal/pieces"}},
 
 	// Packages above bmi know no method.

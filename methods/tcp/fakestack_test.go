@@ -158,7 +158,7 @@ func (f *fakeStream) Send(bufs [][]byte) (n int, err error) {
 }
 
 // SendFile implements stack.FileSender.
-func (s *fakeStack) SendFile(to stack.Stream, head [][]byte, part stack.FilePart) (int, error) {
+func (s *fakeStack) SendFile(to stack.Stream, head [][]byte, part stack.FileRange) (int, error) {
 	f, front := to.(*fakeStream), 0
 	for _, b := range head {
 		front += len(b)
@@ -167,8 +167,8 @@ func (s *fakeStack) SendFile(to stack.Stream, head [][]byte, part stack.FilePart
 	if err != nil || n < front {
 		return n, err
 	}
-	buf := make([]byte, part.Most)
-	k, err := part.Read(buf)
+	buf := make([]byte, part.Len)
+	k, err := stack.ReadFile(part, buf)
 	if err != nil {
 		return n, err
 	}

@@ -33,10 +33,8 @@ func (m *method) sendFile(c *conn, vec [][]byte, s *outgoing) (int, error) {
 	for _, b := range vec {
 		front += len(b)
 	}
-	at, part := max(s.sent-wire.HeaderLen, 0), s.op.File
-	n, err := m.files.SendFile(c.stream, vec, stack.FilePart{
-		File: part.File, Off: part.Off + int64(at), Most: min(s.op.Size-at, moveBytes), Check: part.Check,
-	})
+	at := max(s.sent-wire.HeaderLen, 0)
+	n, err := m.files.SendFile(c.stream, vec, s.op.File.Part(at, min(s.op.Size-at, moveBytes)))
 	s.ended = err == nil && n == front
 	return n, err
 }

@@ -110,7 +110,7 @@ func (s tapStream) Send(bufs [][]byte) (int, error) {
 }
 
 // SendFile implements stack.FileSender.
-func (t *tap) SendFile(to stack.Stream, head [][]byte, part stack.FilePart) (int, error) {
+func (t *tap) SendFile(to stack.Stream, head [][]byte, part stack.FileRange) (int, error) {
 	t.sends.Add(1)
 	return t.Stack.SendFile(to.(tapStream).Stream, head, part)
 }

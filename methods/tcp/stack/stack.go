@@ -14,10 +14,10 @@ package stack
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net/netip"
-	"os"
 	"time"
+
+	"github.com/viaduct-hpc/viaduct/bmi/files"
 )
 
 // ErrAgain: nothing can be done now; an Event follows when that changes.
@@ -90,33 +90,20 @@ var ErrFile = errors.New("the file cannot be read")
 
 // A FileSender is a Stack whose streams can send from files.
 type FileSender interface {
-	// SendFile is Send of head, which may be empty, followed by up to part.Most > 0 bytes of a regular file from part.Off on. n
+	// SendFile is Send of head, which may be empty, followed by up to part.Len > 0 bytes of a regular file from part.Off on. n
 	// is the total number of bytes taken. If it took head and nothing else without an error, the file ends at part.Off or
 	// before. Without part.Check the bytes of the file need not be copied: what is written to the file before the other side
 	// has the bytes may arrive in their place. ErrFile means that the file cannot be read; n bytes of head were then taken.
-	SendFile(to Stream, head [][]byte, part FilePart) (n int, err error)
+	SendFile(to Stream, head [][]byte, part FileRange) (n int, err error)
 }
 
-// FilePart is a part of a regular file.
-type FilePart struct {
-	File *os.File
-	Off  int64
-	Most int
-	// Check, unless it is nil, is called with the bytes read, before the stream takes them, and their offset in the file. An
-	// error from Check counts as a read error of the file.
-	Check func(b []byte, off int64) error
-}
+// A FileRange is a part of a regular file.
+type FileRange = files.Range
 
-// Read reads at most len(b) bytes of the part and checks them. 0 bytes: the file ends before. The error is ErrFile.
-func (p FilePart) Read(b []byte) (n int, err error) {
-	n, err = p.File.ReadAt(b[:min(p.Most, len(b))], p.Off)
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	if err == nil && n > 0 && p.Check != nil {
-		err = p.Check(b[:n], p.Off)
-	}
-	if err != nil {
+// ReadFile reads the beginning of a part, at most len(b) bytes, and checks them. 0 bytes: the file ends before. The error is
+// ErrFile.
+func ReadFile(part FileRange, b []byte) (n int, err error) {
+	if n, err = part.Read(b[:min(part.Len, len(b))], 0); err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrFile, err)
 	}
 	return n, nil

@@ -89,7 +89,7 @@ func (k *packets) Give(p *Packet) {
 	p.op, p.bytes = nil, 0
 	clear(p.segs) // no reference to the user's memory stays behind
 	p.segs = p.segs[:0]
-	p.desc.File = nic.FileRange{}
+	p.desc.File, p.desc.FileErr = nic.FileRange{}, nil
 	p.next = k.free
 	k.free = p
 }

@@ -117,7 +117,7 @@ func (p *Packet) result() error {
 	case nic.StatusFlushed:
 		return errFlushed
 	case nic.StatusFileError:
-		return &FileError{p.desc.File.Err}
+		return &FileError{p.desc.FileErr}
 	default:
 		// Of RDMA: the peer closed its memory, or lied about it.
 		return fmt.Errorf("%v ended with status %d", p.desc.Op, status)

@@ -279,7 +279,7 @@ const (
 	StatusRDMAError                     // the remote memory does not allow this access
 	StatusTransportError                // the link failed or the remote side broke the rules
 	StatusNoDescriptor                  // the remote side had no receive posted
-	StatusFileError                     // the file cannot be read; Descriptor.File.Err says why
+	StatusFileError                     // the file cannot be read; Descriptor.FileErr says why
 )
 
 // A Segment is one piece of local memory.
@@ -321,6 +321,8 @@ type Descriptor struct {
 	Length int
 	Data   []byte
 	Inline [InlineMax]byte
+	// FileErr is set with StatusFileError.
+	FileErr error
 
 	// Cookie belongs to the owner; the device does not touch it.
 	Cookie any

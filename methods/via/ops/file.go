@@ -7,7 +7,6 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/pieces"
 	"github.com/viaduct-hpc/viaduct/methods/via/link"
-	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
 func fromFile(op *bmi.Op) bool { return op.File.File != nil }
@@ -41,11 +40,6 @@ func fileFailed(s *opState, err error) {
 
 func unreadable(r *Peer, err error) error {
 	return fmt.Errorf("%w: %v: the connection ended, since the file to send from cannot be read: %w", bmi.ErrPeerFailed, r, err)
-}
-
-// fileRange is n bytes of an operation's file, starting at byte off of the message.
-func fileRange(op *bmi.Op, off, n int) nic.FileRange {
-	return nic.FileRange{File: op.File.File, Off: op.File.Off + int64(off), Len: n, Check: op.File.Check}
 }
 
 // copyMessage copies the message of one operation of this endpoint into the memory of another that is

@@ -66,7 +66,7 @@ func (o *Ops) moveRDMA(s *opState, from, to int) (p *link.Packet, n int, done bo
 	}
 	p = o.links.Take()
 	if fromFile(s.op) {
-		p.LocalFile(fileRange(s.op, from, n))
+		p.LocalFile(s.op.File.Part(from, n))
 	} else {
 		n = o.links.Local(p, s.op.Bufs, &l.memory, from, n)
 	}

@@ -20,7 +20,7 @@ const copyBytes = 256 << 10
 // SendFile implements stack.FileSender. To another host the socket sends the pages of the file
 // themselves. On this host the bytes are copied in any case, and the receiver gets freshly copied bytes
 // faster than pages that are not in a cache. Bytes with a Check are copied too.
-func (s *Stack) SendFile(to stack.Stream, head [][]byte, part stack.FilePart) (int, error) {
+func (s *Stack) SendFile(to stack.Stream, head [][]byte, part stack.FileRange) (int, error) {
 	c := to.(*stream)
 	if part.Check != nil || c.near() && !s.options.PagesOnly {
 		return c.sendCopy(head, part)
@@ -41,11 +41,11 @@ func (c *stream) near() bool {
 }
 
 // sendCopy reads from the file and sends the copy.
-func (c *stream) sendCopy(head [][]byte, part stack.FilePart) (int, error) {
+func (c *stream) sendCopy(head [][]byte, part stack.FileRange) (int, error) {
 	if c.s.copied == nil {
 		c.s.copied = make([]byte, copyBytes)
 	}
-	k, unread := part.Read(c.s.copied)
+	k, unread := stack.ReadFile(part, c.s.copied)
 	if unread != nil {
 		n, err := c.Send(head)
 		return n, cmp.Or(err, unread)
@@ -55,7 +55,7 @@ func (c *stream) sendCopy(head [][]byte, part stack.FilePart) (int, error) {
 
 // sendPages makes the socket refer to the pages of the file. MSG_MORE keeps the head from leaving in a
 // segment of its own.
-func (c *stream) sendPages(head [][]byte, part stack.FilePart) (int, error) {
+func (c *stream) sendPages(head [][]byte, part stack.FileRange) (int, error) {
 	defer runtime.KeepAlive(part.File)
 	file, off := int(part.File.Fd()), part.Off
 	n, total, no := c.send(head, unix.MSG_MORE)
@@ -67,7 +67,7 @@ func (c *stream) sendPages(head [][]byte, part stack.FilePart) (int, error) {
 	case c.fd < 0:
 		return 0, c.broken(unix.EBADF)
 	}
-	k, no := retried(func() (int, error) { return unix.Sendfile(c.fd, file, &off, part.Most) })
+	k, no := retried(func() (int, error) { return unix.Sendfile(c.fd, file, &off, part.Len) })
 	switch {
 	case no == 0:
 		return n + k, nil

@@ -7,14 +7,14 @@ import (
 var _ stack.FileSender = (*Stack)(nil)
 
 // SendFile copies bytes of a file into the send buffer, behind earlier ones.
-func (*Stack) SendFile(to stack.Stream, head [][]byte, part stack.FilePart) (int, error) {
+func (*Stack) SendFile(to stack.Stream, head [][]byte, part stack.FileRange) (int, error) {
 	s := to.(*Stream)
 	n, err := s.Send(head)
 	if err != nil || n < total(head) {
 		return n, err
 	}
-	buf := make([]byte, min(part.Most, s.offered()))
-	k, err := part.Read(buf)
+	buf := make([]byte, min(part.Len, s.offered()))
+	k, err := stack.ReadFile(part, buf)
 	if err != nil || k == 0 {
 		return n, err
 	}

@@ -53,7 +53,7 @@ func bytesOfFiles(t T, w *world) {
 				if a.writable && !ended {
 					front := data[min(sent, head):head]
 					n, err := s.SendFile(a.stream, [][]byte{front[:len(front)/2], front[len(front)/2:]},
-						stack.FilePart{File: f, Off: before + int64(max(sent-head, 0)), Most: size + 1})
+						stack.FileRange{File: f, Off: before + int64(max(sent-head, 0)), Len: size + 1})
 					if errors.Is(err, stack.ErrAgain) {
 						a.writable = false
 					} else {
@@ -90,7 +90,7 @@ func unreadableFile(t T, w *world) {
 			return false
 		}
 		var n int
-		n, err = s.SendFile(a.stream, [][]byte{head[sent:]}, stack.FilePart{File: f, Most: 100})
+		n, err = s.SendFile(a.stream, [][]byte{head[sent:]}, stack.FileRange{File: f, Len: 100})
 		sent += n
 		a.writable = !errors.Is(err, stack.ErrAgain)
 		return err != nil && a.writable

@@ -160,7 +160,7 @@ func (s *flawedStream) LowWater(n int) {
 	p.LowWater(n)
 }
 
-func (f *flawed) SendFile(to stack.Stream, head [][]byte, part stack.FilePart) (int, error) {
+func (f *flawed) SendFile(to stack.Stream, head [][]byte, part stack.FileRange) (int, error) {
 	if f.file != nil {
 		part.Off = f.file(part.Off)
 	}

@@ -17,38 +17,38 @@ import (
 // Mapped memory of the other side is touched only by the kernel and checkPlaced, so that missing pages fail the
 // call. Therefore zeros for bytes beyond the end of the file go through the buffer.
 func (c *conn) moveFile(d *nic.Descriptor, n int, rights uint64) (int, nic.Status) {
-	from := d.File.Off + int64(d.Length)
 	if to := c.at(d.Remote.Addr+uint64(d.Length), n, rights); to != nil {
-		got, err := d.File.File.ReadAt(to, from)
+		got, err := d.File.File.ReadAt(to, d.File.Off+int64(d.Length))
+		if got > 0 { // an error will show when it continues from there
+			err = checkPlaced(&d.File, to[:got], d.Length)
+		}
 		switch {
-		case got > 0: // an error will show when it continues from there
-			if err := checkPlaced(&d.File, to[:got], d.Length); errors.Is(err, unix.EFAULT) {
-				return 0, nic.StatusRDMAError
-			} else if err != nil {
-				d.File.Err = err
-				return 0, nic.StatusFileError
-			}
-			c.dev.stats.FileBytes += uint64(got)
-			return got, nic.StatusPending
 		case errors.Is(err, unix.EFAULT):
 			return 0, nic.StatusRDMAError
-		case !errors.Is(err, io.EOF):
-			d.File.Err = err
-			return 0, nic.StatusFileError
+		case got > 0 && err == nil:
+			c.dev.stats.FileBytes += uint64(got)
+			return got, nic.StatusPending
+		case got > 0 || !errors.Is(err, io.EOF):
+			return unreadable(d, err)
 		}
 	}
 	buf, err := c.dev.fileBuffer()
 	if err != nil {
-		d.File.Err = err
-		return 0, nic.StatusFileError
+		return unreadable(d, err)
 	}
 	buf = buf[:min(n, len(buf))]
-	if d.File.Fill(buf, d.Length) != nil {
-		return 0, nic.StatusFileError
+	if err := d.File.Fill(buf, d.Length); err != nil {
+		return unreadable(d, err)
 	}
 	c.dev.iov[0].Base = &buf[0]
 	c.dev.iov[0].SetLen(len(buf))
 	return c.cross(unix.SYS_PROCESS_VM_WRITEV, d, len(buf), 1)
+}
+
+// unreadable is the result of a write whose file cannot be read.
+func unreadable(d *nic.Descriptor, err error) (int, nic.Status) {
+	d.FileErr = err
+	return 0, nic.StatusFileError
 }
 
 // checkPlaced checks bytes that are in the other side's memory. EFAULT: the other side has taken the memory away.

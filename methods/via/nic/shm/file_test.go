@@ -149,7 +149,7 @@ func TestFileWriteNeedsAReadableFile(t *testing.T) {
 			require.NoError(t, err)
 			d := fileDesc(file, 0, 8192, remoteOf(mem, 0, h))
 			require.Equal(t, nic.StatusFileError, f.rdma(pa, d), "%s, %s", what, kind.name)
-			require.Error(t, d.File.Err)
+			require.Error(t, d.FileErr)
 			require.Zero(t, d.Length)
 			require.Equal(t, make([]byte, 8192), mem)
 			require.NoError(t, pb.dev.Deregister(h), "the memory stays in use")

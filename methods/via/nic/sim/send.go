@@ -141,7 +141,7 @@ func (k *work) depart() {
 	}
 	if k.d.File.File != nil {
 		k.data = make([]byte, k.d.File.Len)
-		if k.d.File.Fill(k.data, 0) != nil {
+		if k.d.FileErr = k.d.File.Fill(k.data, 0); k.d.FileErr != nil {
 			k.finish(nic.StatusFileError)
 			p.breakIfReliable(nic.StatusFileError)
 			return
