@@ -47,7 +47,7 @@ func (q *Queue) saySegment(head wire.Segment) {
 	w := q.pool.work(0)
 	w.head = head
 	q.saying++
-	q.control.append(w)
+	q.control.Add(w, &w.waits)
 }
 
 // farewellHead is the header of segments whose memory is gone.
@@ -90,7 +90,7 @@ func (q *Queue) byeBroken(number uint32, reason wire.Reason) {
 	if int32(number-q.number) > 0 {
 		return // not one of our numbers: it proves nothing
 	}
-	for w := q.order.head; w != nil; w = w.after {
+	for w := q.order.First(); w != nil; w = w.order.Next() {
 		read := w.head.Kind == wire.SegmentReadRequest
 		switch before := int32(w.head.Number - number); {
 		case read && w.status != nic.StatusPending: // answered earlier
@@ -106,8 +106,8 @@ func (q *Queue) byeBroken(number uint32, reason wire.Reason) {
 }
 
 func (q *Queue) forgetRead(w *work) {
-	if before, found := q.reads.find(w.head.Number); found == w {
-		q.reads.remove(before, w)
+	if q.read(w.head.Number) == w {
+		q.reads.Remove(&w.reads)
 	}
 	q.forget(&w.cover)
 }
@@ -125,7 +125,7 @@ func (q *Queue) Leave() {
 		return
 	}
 	q.cutOff = q.number
-	for w := q.unacked.head; w != nil; w = w.newer {
+	for w := q.unacked.First(); w != nil; w = w.unacked.Next() {
 		if !w.copied && w.head.Kind != wire.SegmentReadRequest {
 			q.cutOff = w.head.Number
 			break
@@ -138,7 +138,7 @@ func (q *Queue) Leave() {
 // Left reports whether nothing is left to send after Leave or Flush: the other side
 // has received all of it, or has left as well.
 func (q *Queue) Left() bool {
-	return q.ended && (q.gone || q.unacked.head == nil && q.saying == 0)
+	return q.ended && (q.gone || q.unacked.Len() == 0 && q.saying == 0)
 }
 
 // Flush ends the connection. Every descriptor comes back, unfinished ones with
@@ -150,7 +150,7 @@ func (q *Queue) Flush(status nic.Status) {
 		return
 	}
 	q.cutOff = q.number
-	if w := q.unacked.head; w != nil {
+	if w := q.unacked.First(); w != nil {
 		q.cutOff = w.head.Number
 	}
 	q.flush(status, q.cutOff)
@@ -161,8 +161,7 @@ func (q *Queue) Flush(status nic.Status) {
 func (q *Queue) flush(status nic.Status, until uint32) {
 	q.ended = true
 	gap := false
-	for q.order.head != nil {
-		w := q.order.pop()
+	for w := q.order.Pop(); w != nil; w = q.order.Pop() {
 		read := w.head.Kind == wire.SegmentReadRequest
 		if read {
 			q.forgetRead(w)
@@ -191,15 +190,15 @@ func (q *Queue) flush(status nic.Status, until uint32) {
 
 // abandon turns the cancelled messages into farewells.
 func (q *Queue) abandon(until uint32) {
-	for w := q.unacked.head; w != nil; {
-		next := w.newer
+	var next *work
+	for w := q.unacked.First(); w != nil; w = next {
+		next = w.unacked.Next()
 		if int32(w.head.Number-until) >= 0 {
 			q.giveUp(w)
 		}
-		w = next
 	}
 	for lane := range q.lanes {
-		q.lanes[lane].keep(func(w *work) bool { return !w.given })
+		keep(&q.lanes[lane], func(w *work) bool { return !w.given })
 		kept := q.cut[lane][:0]
 		for _, s := range q.cut[lane] {
 			if s.w.given || s.w.owed {
@@ -210,14 +209,14 @@ func (q *Queue) abandon(until uint32) {
 		}
 		q.cut[lane] = kept
 	}
-	q.answers = workList{}
-	q.control.keep(func(w *work) bool { return !w.owed })
+	keep(&q.answers, func(*work) bool { return false })
+	keep(&q.control, func(w *work) bool { return !w.owed })
 }
 
 // giveUp cancels the sending of a message: its segments under way become farewells
 // when they are retransmitted.
 func (q *Queue) giveUp(w *work) {
-	q.unacked.remove(w)
+	q.unacked.Remove(&w.unacked)
 	w.given = true
 	w.turn(q.farewellHead())
 }

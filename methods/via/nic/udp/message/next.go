@@ -1,6 +1,7 @@
 package message
 
 import (
+	"github.com/viaduct-hpc/viaduct/internal/queue"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
@@ -35,7 +36,7 @@ func (s *Segment) EndsWrite() bool {
 // Next describes a new segment for a lane, with at most room > 0 bytes of data
 // behind its header; ok is false if there is nothing to send.
 func (q *Queue) Next(lane, room int) (s Segment, ok bool) {
-	if room <= 0 || q.err != nil && (lane != LanePriority || q.control.head == nil) {
+	if room <= 0 || q.err != nil && (lane != LanePriority || q.control.Len() == 0) {
 		return Segment{}, false // a connection that is over sends only the reason
 	}
 	if cut := q.cut[lane]; len(cut) > 0 && q.err == nil {
@@ -50,7 +51,7 @@ func (q *Queue) Next(lane, room int) (s Segment, ok bool) {
 	if list == nil {
 		return Segment{}, false
 	}
-	return q.describe(lane, list, min(list.head.left(), room)), true
+	return q.describe(lane, list, min(list.First().left(), room)), true
 }
 
 // NextSmall describes a new segment for a lane that is a whole message, with at most max
@@ -63,7 +64,7 @@ func (q *Queue) NextSmall(lane, max, room int) (s Segment, ok bool) {
 	if list == nil {
 		return Segment{}, false
 	}
-	w := list.head
+	w := list.First()
 	if n := w.left(); w.begun || n > max || w.head.HeaderLen()+n > room {
 		return Segment{}, false
 	}
@@ -71,11 +72,11 @@ func (q *Queue) NextSmall(lane, max, room int) (s Segment, ok bool) {
 }
 
 // describe describes the next n bytes of the first message of a list.
-func (q *Queue) describe(lane int, list *workList, n int) Segment {
+func (q *Queue) describe(lane int, list *queue.List[work], n int) Segment {
 	if lane == LaneData {
 		q.answered = list == &q.answers
 	}
-	w := list.head
+	w := list.First()
 	s := Segment{w: w, first: w.described, n: uint32(n)}
 	w.begun = true
 	w.inFlight++
@@ -83,7 +84,7 @@ func (q *Queue) describe(lane int, list *workList, n int) Segment {
 		w.described = w.head.Total
 	}
 	if w.whole() {
-		list.pop()
+		list.Pop()
 	}
 	return s
 }
@@ -91,25 +92,25 @@ func (q *Queue) describe(lane int, list *workList, n int) Segment {
 // Waiting reports whether Next has something for a lane.
 func (q *Queue) Waiting(lane int) bool {
 	if q.err != nil {
-		return lane == LanePriority && q.control.head != nil
+		return lane == LanePriority && q.control.Len() > 0
 	}
-	if len(q.cut[lane]) > 0 || lane == LanePriority && q.control.head != nil || lane == LaneData && q.answers.head != nil {
+	if len(q.cut[lane]) > 0 || lane == LanePriority && q.control.Len() > 0 || lane == LaneData && q.answers.Len() > 0 {
 		return true
 	}
-	return q.mayGo(q.lanes[lane].head)
+	return q.mayGo(q.lanes[lane].First())
 }
 
 // choose finds the list whose head is to be sent next. Messages and answers take
 // turns on the data lane.
-func (q *Queue) choose(lane int) *workList {
+func (q *Queue) choose(lane int) *queue.List[work] {
 	mine := &q.lanes[lane]
-	if !q.mayGo(mine.head) {
+	if !q.mayGo(mine.First()) {
 		mine = nil
 	}
 	switch {
-	case lane == LanePriority && q.control.head != nil:
+	case lane == LanePriority && q.control.Len() > 0:
 		return &q.control
-	case lane == LaneData && q.answers.head != nil && (mine == nil || !q.answered):
+	case lane == LaneData && q.answers.Len() > 0 && (mine == nil || !q.answered):
 		return &q.answers
 	}
 	return mine
@@ -117,7 +118,7 @@ func (q *Queue) choose(lane int) *workList {
 
 // mayGo reports whether a message is within the window.
 func (q *Queue) mayGo(w *work) bool {
-	return w != nil && (w.begun || w.head.Number-q.unacked.head.head.Number < WindowMessages)
+	return w != nil && (w.begun || w.head.Number-q.unacked.First().head.Number < WindowMessages)
 }
 
 // Fit cuts a segment that is to be retransmitted down to room > 0 bytes of data,
@@ -217,7 +218,7 @@ func (q *Queue) ackedMessage(w *work) {
 		}
 	}
 	if !w.given {
-		q.unacked.remove(w)
+		q.unacked.Remove(&w.unacked)
 	}
 	switch {
 	case w.d == nil:

@@ -44,7 +44,7 @@ func (q *Queue) PostSend(d *nic.Descriptor) (done bool, err error) {
 	w.d = d
 	q.enter(w, d, length)
 	q.posted++
-	q.order.append(w)
+	q.order.Add(w, &w.order)
 	return false, nil
 }
 
@@ -106,7 +106,7 @@ func (q *Queue) enter(w *work, d *nic.Descriptor, length int) {
 	case nic.OpRDMARead:
 		h.Kind = wire.SegmentReadRequest
 		w.lane = LanePriority
-		q.reads.append(w)
+		q.reads.Add(w, &w.reads)
 	}
 	if d.Op != nic.OpSend {
 		h.Addr, h.Handle = d.Remote.Addr, uint64(d.Remote.Handle)
@@ -119,8 +119,8 @@ func (q *Queue) enter(w *work, d *nic.Descriptor, length int) {
 		q.takes++
 	}
 	w.ours = true
-	q.unacked.append(w)
-	q.lanes[w.lane].append(w)
+	q.unacked.Add(w, &w.unacked)
+	q.lanes[w.lane].Add(w, &w.waits)
 }
 
 // settle returns the oldest finished descriptors of the send queue. Once the
@@ -129,8 +129,8 @@ func (q *Queue) settle() {
 	if q.err != nil {
 		return
 	}
-	for w := q.order.head; w != nil && w.status != nic.StatusPending; w = q.order.head {
-		q.order.pop()
+	for w := q.order.First(); w != nil && w.status != nic.StatusPending; w = q.order.First() {
+		q.order.Pop()
 		q.release(w, w.status)
 	}
 }

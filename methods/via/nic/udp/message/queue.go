@@ -3,6 +3,7 @@ package message
 import (
 	"fmt"
 
+	"github.com/viaduct-hpc/viaduct/internal/queue"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
@@ -76,21 +77,21 @@ type Queue struct {
 	gone  bool  // the other side said farewell
 
 	// Sending.
-	number   uint32          // of the next message
-	takes    uint32          // receives that the messages so far take
-	posted   int             // descriptors of the send queue not returned
-	copies   int             // copied sends not acknowledged
-	copied   int             // bytes of memory of the large ones of those
-	lanes    [Lanes]workList // not completely described, in order
-	control  workList        // refusals and farewells, before everything else
-	answers  workList        // to reads, beside the data lane's messages
-	answered bool            // the data lane's latest segment was part of an answer
+	number   uint32                  // of the next message
+	takes    uint32                  // receives that the messages so far take
+	posted   int                     // descriptors of the send queue not returned
+	copies   int                     // copied sends not acknowledged
+	copied   int                     // bytes of memory of the large ones of those
+	lanes    [Lanes]queue.List[work] // not completely described, in order
+	control  queue.List[work]        // refusals and farewells, before everything else
+	answers  queue.List[work]        // to reads, beside the data lane's messages
+	answered bool                    // the data lane's latest segment was part of an answer
 	cut      [Lanes][]Segment
-	unacked  unackedList // messages not acknowledged, by number
-	order    orderList   // descriptors not returned, by number
-	reads    readList    // reads that wait for data
-	owing    int         // answers not acknowledged; ≤ AnswersMax
-	saying   int         // control segments not acknowledged
+	unacked  queue.List[work] // messages not acknowledged, by number
+	order    queue.List[work] // descriptors not returned, by number
+	reads    queue.List[work] // reads that wait for data
+	owing    int              // answers not acknowledged; ≤ AnswersMax
+	saying   int              // control segments not acknowledged
 
 	// Receiving.
 	next    uint32 // number of the oldest message that has not taken effect

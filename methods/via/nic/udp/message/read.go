@@ -21,28 +21,28 @@ func (q *Queue) answer(h *wire.Segment) bool {
 	}
 	if !ok {
 		w.head = wire.Segment{Kind: wire.SegmentReadRefused, Number: h.Number}
-		q.control.append(w)
+		q.control.Add(w, &w.waits)
 		return true
 	}
 	// The remote side's address and handle are kept only in the work.
 	w.lane = LaneData
 	w.head = wire.Segment{Kind: wire.SegmentReadData, Number: h.Number, Total: h.Total, Addr: h.Addr, Handle: h.Handle}
-	q.answers.append(w)
+	q.answers.Add(w, &w.waits)
 	return true
 }
 
 // withdraw turns an answer whose memory was withdrawn into a refusal. Its segments
 // under way become the refusal when they are retransmitted.
 func (q *Queue) withdraw(w *work) {
-	if q.answers.head == w {
-		q.answers.pop() // otherwise all of it was described before
+	if q.answers.First() == w {
+		q.answers.Pop() // otherwise all of it was described before
 	}
 	w.turn(wire.Segment{Kind: wire.SegmentReadRefused, Number: w.head.Number})
 }
 
 // readData stores the data of an answer to a read of this side.
 func (q *Queue) readData(s *wire.Segment, data []byte) (taken bool) {
-	before, w := q.reads.find(s.Number)
+	w := q.read(s.Number)
 	if w == nil {
 		return q.nobodysRead(s)
 	}
@@ -56,14 +56,14 @@ func (q *Queue) readData(s *wire.Segment, data []byte) (taken bool) {
 	}
 	scatter(w.d.Segments, int(s.Offset), data)
 	if w.cover.have == w.head.Total {
-		q.readDone(before, w, nic.StatusSuccess)
+		q.readDone(w, nic.StatusSuccess)
 	}
 	return true
 }
 
 // readRefused handles the refusal of a read of this side.
 func (q *Queue) readRefused(s *wire.Segment) (taken bool) {
-	before, w := q.reads.find(s.Number)
+	w := q.read(s.Number)
 	switch {
 	case w == nil:
 		return q.nobodysRead(s)
@@ -71,12 +71,22 @@ func (q *Queue) readRefused(s *wire.Segment) (taken bool) {
 		q.breach("a refusal of a read that it was not sent")
 		return false
 	}
-	q.readDone(before, w, nic.StatusRDMAError)
+	q.readDone(w, nic.StatusRDMAError)
 	return true
 }
 
-func (q *Queue) readDone(before, w *work, status nic.Status) {
-	q.reads.remove(before, w)
+// read is the read of this side with a number that waits for data; nil if there is none. Reads are answered in their order, so the
+// first one is nearly always the one.
+func (q *Queue) read(number uint32) *work {
+	w := q.reads.First()
+	for w != nil && w.head.Number != number {
+		w = w.reads.Next()
+	}
+	return w
+}
+
+func (q *Queue) readDone(w *work, status nic.Status) {
+	q.reads.Remove(&w.reads)
 	q.forget(&w.cover)
 	w.status = status
 	q.settle()

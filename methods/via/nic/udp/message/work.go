@@ -1,6 +1,7 @@
 package message
 
 import (
+	"github.com/viaduct-hpc/viaduct/internal/queue"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
@@ -32,10 +33,11 @@ type work struct {
 	cover     cover // of a read: the bytes that have arrived
 	room      []byte
 
-	next         *work // in the list of its lane, or of free works
-	older, newer *work // in unacked
-	after        *work // in order
-	nextRead     *work
+	waits   queue.Links[work] // in the list of its lane, in control or in answers
+	unacked queue.Links[work]
+	order   queue.Links[work]
+	reads   queue.Links[work]
+	free    *work // the next one in the Pool
 }
 
 // whole reports whether all of a work has been described.
@@ -54,123 +56,14 @@ func (w *work) turn(head wire.Segment) {
 	w.head, w.described, w.begun = head, 0, true
 }
 
-// A workList is a queue of works, linked by next.
-type workList struct{ head, tail *work }
-
-func (l *workList) append(w *work) {
-	w.next = nil
-	if l.tail == nil {
-		l.head = w
-	} else {
-		l.tail.next = w
-	}
-	l.tail = w
-}
-
-func (l *workList) pop() *work {
-	w := l.head
-	if l.head = w.next; l.head == nil {
-		l.tail = nil
-	}
-	w.next = nil
-	return w
-}
-
-// keep removes the works for which stays is false.
-func (l *workList) keep(stays func(*work) bool) {
-	w := l.head
-	*l = workList{}
-	for w != nil {
-		next := w.next
-		w.next = nil
-		if stays(w) {
-			l.append(w)
+// keep removes the works for which stays is false from a list that works wait in.
+func keep(l *queue.List[work], stays func(*work) bool) {
+	var next *work
+	for w := l.First(); w != nil; w = next {
+		if next = w.waits.Next(); !stays(w) {
+			l.Remove(&w.waits)
 		}
-		w = next
 	}
-}
-
-// An unackedList holds messages by their numbers.
-type unackedList struct{ head, tail *work }
-
-func (l *unackedList) append(w *work) {
-	w.older, w.newer = l.tail, nil
-	if l.tail == nil {
-		l.head = w
-	} else {
-		l.tail.newer = w
-	}
-	l.tail = w
-}
-
-func (l *unackedList) remove(w *work) {
-	if w.older == nil {
-		l.head = w.newer
-	} else {
-		w.older.newer = w.newer
-	}
-	if w.newer == nil {
-		l.tail = w.older
-	} else {
-		w.newer.older = w.older
-	}
-	w.older, w.newer = nil, nil
-}
-
-// An orderList holds the works whose descriptors must be returned, in order.
-type orderList struct{ head, tail *work }
-
-func (l *orderList) append(w *work) {
-	w.after = nil
-	if l.tail == nil {
-		l.head = w
-	} else {
-		l.tail.after = w
-	}
-	l.tail = w
-}
-
-func (l *orderList) pop() *work {
-	w := l.head
-	if l.head = w.after; l.head == nil {
-		l.tail = nil
-	}
-	w.after = nil
-	return w
-}
-
-// A readList holds the reads that wait for data, oldest first. They are answered in
-// that order, so the head is nearly always the one that is needed.
-type readList struct{ head, tail *work }
-
-func (l *readList) append(w *work) {
-	w.nextRead = nil
-	if l.tail == nil {
-		l.head = w
-	} else {
-		l.tail.nextRead = w
-	}
-	l.tail = w
-}
-
-// find returns the read with a number, and the one before it for remove.
-func (l *readList) find(number uint32) (before, w *work) {
-	for w = l.head; w != nil && w.head.Number != number; w = w.nextRead {
-		before = w
-	}
-	return before, w
-}
-
-func (l *readList) remove(before, w *work) {
-	if before == nil {
-		l.head = w.nextRead
-	} else {
-		before.nextRead = w.nextRead
-	}
-	if l.tail == w {
-		l.tail = before
-	}
-	w.nextRead = nil
 }
 
 // A Pool recycles records of the Queues of one owner, so that a message needs no
@@ -192,7 +85,7 @@ func (p *Pool) work(room int) *work {
 	if w == nil {
 		w = &work{}
 	} else {
-		free.head, w.next = w.next, nil
+		free.head, w.free = w.free, nil
 		free.n--
 	}
 	if cap(w.room) < room {
@@ -210,12 +103,12 @@ func (p *Pool) freeWork(w *work) {
 		limit = freeLargeMax
 	}
 	if free := &p.works[kind]; free.n < limit {
-		free.head, w.next = w, free.head
+		free.head, w.free = w, free.head
 		free.n++
 	}
 }
 
-// freeWorks are works of one kind, linked by next.
+// freeWorks are works of one kind, linked by free.
 type freeWorks struct {
 	head *work
 	n    int
