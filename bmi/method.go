@@ -2,6 +2,7 @@ package bmi
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/netip"
 	"time"
@@ -232,6 +233,22 @@ type MethodConfig struct {
 
 	// Options is the driver's own option type, or nil for its defaults.
 	Options any
+}
+
+// OptionsOf returns MethodConfig.Options as the driver's own type: given may be nil for its zero value, a T, or a pointer to one.
+func OptionsOf[T any](given any) (own T, err error) {
+	switch o := given.(type) {
+	case nil:
+	case T:
+		own = o
+	case *T:
+		if o != nil {
+			own = *o
+		}
+	default:
+		err = fmt.Errorf("%w: options of type %T, want %T", ErrInvalid, given, own)
+	}
+	return own, err
 }
 
 // Info is a method's capabilities and limits, as data.

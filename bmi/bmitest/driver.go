@@ -81,13 +81,9 @@ func (driver) Name() string { return Name }
 
 // Open implements bmi.Driver.
 func (driver) Open(_ context.Context, cfg bmi.MethodConfig) (bmi.Method, error) {
-	var o Options
-	switch given := cfg.Options.(type) {
-	case nil:
-	case Options:
-		o = given
-	default:
-		return nil, fmt.Errorf("%w: options of %T, give bmitest.Options", bmi.ErrInvalid, given)
+	o, err := bmi.OptionsOf[Options](cfg.Options)
+	if err != nil {
+		return nil, err
 	}
 	o = o.withDefaults()
 	if len(cfg.Listen) > 1 {

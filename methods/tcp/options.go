@@ -1,6 +1,7 @@
 package tcp
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -55,53 +56,27 @@ type TLS = secure.Files
 
 // options checks the options given to a driver.
 func options(o any) (Options, error) {
-	var opts Options
-	switch o := o.(type) {
-	case nil:
-	case Options:
-		opts = o
-	case *Options:
-		if o != nil {
-			opts = *o
-		}
-	default:
-		return opts, fmt.Errorf("%w: options of type %T, want tcp.Options", bmi.ErrInvalid, o)
+	opts, err := bmi.OptionsOf[Options](o)
+	err = cmp.Or(err,
+		limit("ConnectTimeout", &opts.ConnectTimeout, ConnectTimeout),
+		limit("HeaderTimeout", &opts.HeaderTimeout, HeaderTimeout),
+		limit("MessageTimeout", &opts.MessageTimeout, MessageTimeout),
+		limit("HangupTimeout", &opts.HangupTimeout, HangupTimeout),
+		limit("KeepAlive", &opts.KeepAlive, 0),
+		limit("UserTimeout", &opts.UserTimeout, 0),
+		limit("EarlyBytesPerPeer", &opts.EarlyBytesPerPeer, EarlyBytesPerPeer),
+		limit("EarlyBytes", &opts.EarlyBytes, machine.Share(earlyParts, earlyBytesMin, EarlyBytes)),
+		limit("Connections", &opts.Connections, ConnectionsMax),
+		limit("SocketBytes", &opts.SocketBytes, 0),
+	)
+	return opts, err
+}
+
+// limit checks an option, and replaces 0 by its default.
+func limit[T int | time.Duration](name string, have *T, def T) error {
+	if *have < 0 {
+		return fmt.Errorf("%w: %s is %v, want at least 0 (0: the default)", bmi.ErrInvalid, name, *have)
 	}
-	for _, v := range []struct {
-		name string
-		have *time.Duration
-		def  time.Duration
-	}{
-		{"ConnectTimeout", &opts.ConnectTimeout, ConnectTimeout},
-		{"HeaderTimeout", &opts.HeaderTimeout, HeaderTimeout},
-		{"MessageTimeout", &opts.MessageTimeout, MessageTimeout},
-		{"HangupTimeout", &opts.HangupTimeout, HangupTimeout},
-		{"KeepAlive", &opts.KeepAlive, 0},
-		{"UserTimeout", &opts.UserTimeout, 0},
-	} {
-		if *v.have < 0 {
-			return opts, fmt.Errorf("%w: %s is %v, want a time of at least 0 (0: the default)", bmi.ErrInvalid, v.name, *v.have)
-		}
-		if *v.have == 0 {
-			*v.have = v.def
-		}
-	}
-	for _, v := range []struct {
-		name string
-		have *int
-		def  int
-	}{
-		{"EarlyBytesPerPeer", &opts.EarlyBytesPerPeer, EarlyBytesPerPeer},
-		{"EarlyBytes", &opts.EarlyBytes, machine.Share(earlyParts, earlyBytesMin, EarlyBytes)},
-		{"Connections", &opts.Connections, ConnectionsMax},
-		{"SocketBytes", &opts.SocketBytes, 0},
-	} {
-		if *v.have < 0 {
-			return opts, fmt.Errorf("%w: %s is %d, want at least 0 (0: the default)", bmi.ErrInvalid, v.name, *v.have)
-		}
-		if *v.have == 0 {
-			*v.have = v.def
-		}
-	}
-	return opts, nil
+	*have = cmp.Or(*have, def)
+	return nil
 }

@@ -1,6 +1,7 @@
 package via
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -59,30 +60,14 @@ type Options struct {
 }
 
 func options(o any) (Options, error) {
-	var opts Options
-	switch o := o.(type) {
-	case nil:
-	case Options:
-		opts = o
-	case *Options:
-		if o != nil {
-			opts = *o
-		}
-	default:
-		return opts, fmt.Errorf("%w: options of type %T, want via.Options", bmi.ErrInvalid, o)
+	opts, err := bmi.OptionsOf[Options](o)
+	if err != nil {
+		return opts, err
 	}
-	if opts.Credits == 0 {
-		opts.Credits = CreditsPerPeer
-	}
-	if opts.EagerBytes == 0 {
-		opts.EagerBytes = ops.EagerBytesMax
-	}
-	if opts.ConnectTimeout == 0 {
-		opts.ConnectTimeout = ConnectTimeout
-	}
-	if opts.Version == 0 {
-		opts.Version = wire.Version
-	}
+	opts.Credits = cmp.Or(opts.Credits, CreditsPerPeer)
+	opts.EagerBytes = cmp.Or(opts.EagerBytes, ops.EagerBytesMax)
+	opts.ConnectTimeout = cmp.Or(opts.ConnectTimeout, ConnectTimeout)
+	opts.Version = cmp.Or(opts.Version, wire.Version)
 	switch {
 	case opts.Credits < wire.CreditsMin || opts.Credits > wire.CreditsMax:
 		return opts, fmt.Errorf("%w: %d credits, want %d to %d", bmi.ErrInvalid, opts.Credits, wire.CreditsMin, wire.CreditsMax)
