@@ -194,27 +194,30 @@ func (l *Link) TakeCause() error {
 // CreditsSent is how many CREDIT packets were sent, over this connection and earlier ones.
 func (l *Link) CreditsSent() uint64 { return l.creditsSent }
 
-// Stats are the counts of the present connection.
-func (l *Link) Stats() netstats.Link {
+// port is what the provider knows of the present connection; nil while there is none.
+func (l *Link) port() nic.Port {
 	if l.channel == nil {
-		return netstats.Link{}
+		return nil
 	}
-	return l.channel.vi.LinkStats()
+	return l.channel.vi.Port()
 }
+
+// Stats are the counts of the present connection.
+func (l *Link) Stats() netstats.Link { return nic.LinkStatsOf(l.port()) }
 
 // Source is the network address of a peer that connected to us; not valid if the
 // provider knows none.
 func (l *Link) Source() netip.AddrPort {
-	if l.channel == nil || !l.channel.accepted {
-		return netip.AddrPort{}
+	if s, ok := l.port().(nic.Sourcer); ok && l.channel.accepted {
+		return s.SourceAddr()
 	}
-	return l.channel.vi.SourceAddr()
+	return netip.AddrPort{}
 }
 
 // AuthenticatedName is the name that the peer has proved; "" if it has proved none.
 func (l *Link) AuthenticatedName() string {
-	if l.channel == nil {
-		return ""
+	if a, ok := l.port().(nic.Authenticator); ok {
+		return a.AuthenticatedName()
 	}
-	return l.channel.vi.AuthenticatedName()
+	return ""
 }

@@ -42,7 +42,7 @@ func TestStatsOfTheDevice(t *testing.T) {
 	for i := range uint64(2) {
 		vi, err := n.CreateVI(VIAttributes{Tag: tag}, nil, nil)
 		require.NoError(t, err)
-		assert.Equal(t, netstats.Link{SegmentsSent: i + 1}, vi.LinkStats())
+		assert.Equal(t, netstats.Link{SegmentsSent: i + 1}, nic.LinkStatsOf(vi.Port()))
 	}
 	info := n.SystemInfo()
 	assert.Equal(t, netstats.Link{Retransmitted: 5, RoundTripP99: time.Millisecond}, info.Link)

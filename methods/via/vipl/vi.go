@@ -3,9 +3,7 @@ package vipl
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 
-	"github.com/viaduct-hpc/viaduct/bmi/netstats"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
@@ -185,31 +183,12 @@ func (vi *VI) Query() VIInfo {
 // State is the state of the VI.
 func (vi *VI) State() State { return vi.state }
 
-// LinkStats are the device's counters of the present connection, or of the last one
-// until the VI is used for another; 0 if it has none.
-func (vi *VI) LinkStats() netstats.Link { return nic.LinkStatsOf(vi.port) }
-
-// SourceAddr is the network address from which the packets of a connected VI come; not valid if the provider knows none.
-func (vi *VI) SourceAddr() netip.AddrPort {
-	if s, ok := vi.port.(nic.Sourcer); ok {
-		return s.SourceAddr()
-	}
-	return netip.AddrPort{}
-}
-
-// AuthenticatedName is the name that the other side of a connected VI has proved; "" if it has proved none.
-func (vi *VI) AuthenticatedName() string {
-	if a, ok := vi.port.(nic.Authenticator); ok {
-		return a.AuthenticatedName()
-	}
-	return ""
-}
-
 // NIC is the NIC that the VI was made from.
 func (vi *VI) NIC() *NIC { return vi.n }
 
 // Port is the provider's half of the VI, for what needs no descriptor and no queue
-// (nic.DirectPort, nic.RDMAPort). It changes when the VI becomes Idle after a connection.
+// (nic.DirectPort, nic.RDMAPort), and for what the provider knows of the connection
+// (nic.LinkCounter, nic.Sourcer, nic.Authenticator). It changes when the VI becomes Idle after a connection.
 func (vi *VI) Port() nic.Port { return vi.port }
 
 // SetAttributes changes the attributes of an Idle VI with empty queues.

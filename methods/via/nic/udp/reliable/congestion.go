@@ -33,25 +33,3 @@ type Ack struct {
 	// Limited says that the window was fully used: only then has it been tested.
 	Limited bool
 }
-
-// Fixed is a window that never changes, in bytes: no congestion control, for
-// comparison and for networks that need none.
-type Fixed int
-
-// Window implements Congestion.
-func (f Fixed) Window() int { return int(f) }
-
-// Rate implements Congestion: no pace.
-func (f Fixed) Rate() int64 { return 0 }
-
-// OnSend implements Congestion.
-func (f Fixed) OnSend(time.Duration, int, int) {}
-
-// OnAck implements Congestion.
-func (f Fixed) OnAck(time.Duration, Ack) {}
-
-// OnLoss implements Congestion.
-func (f Fixed) OnLoss(time.Duration, int) {}
-
-// OnTimeout implements Congestion.
-func (f Fixed) OnTimeout(time.Duration) {}

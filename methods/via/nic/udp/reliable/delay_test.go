@@ -134,19 +134,24 @@ func TestPacerKeepsThePace(t *testing.T) {
 	assert.Positive(t, p.room(0, 0, window, size), "no pace, no wait")
 }
 
-func TestFixedNeverChanges(t *testing.T) {
-	f := Fixed(5000)
-	f.OnSend(0, 1, 1)
-	f.OnAck(0, Ack{Bytes: 1})
-	f.OnLoss(0, 1)
-	f.OnTimeout(0)
-	assert.Equal(t, 5000, f.Window())
-	l := New[item](Options{Congestion: f, SegmentBytes: 1000})
+// TestWindow: a lane sends until its window is full, and always one segment.
+func TestWindow(t *testing.T) {
+	l := New[item](Options{Congestion: fixed(5000), SegmentBytes: 1000})
 	for range 5 {
 		assert.Positive(t, l.Room(0))
 		l.Send(0, 0, 1000)
 	}
 	assert.Zero(t, l.Room(0))
-	small := New[item](Options{Congestion: Fixed(10), SegmentBytes: 1000})
+	small := New[item](Options{Congestion: fixed(10), SegmentBytes: 1000})
 	assert.Equal(t, 1, small.Room(0), "one segment always goes")
 }
+
+// fixed is a window that never changes, in bytes: no congestion control.
+type fixed int
+
+func (f fixed) Window() int                    { return int(f) }
+func (f fixed) Rate() int64                    { return 0 }
+func (f fixed) OnSend(time.Duration, int, int) {}
+func (f fixed) OnAck(time.Duration, Ack)       {}
+func (f fixed) OnLoss(time.Duration, int)      {}
+func (f fixed) OnTimeout(time.Duration)        {}

@@ -7,7 +7,7 @@
 // A Lane (lane.go) is one of the two lanes of a connection, both directions of it.
 // Sending is in send.go, acks in ack.go, loss detection in loss.go, receiving in
 // recv.go, timers in timer.go. Congestion (congestion.go) is the seam of
-// congestion control; Fixed and Delay implement it.
+// congestion control; Delay implements it.
 //
 // Nothing here has a goroutine, a lock, a socket or a clock: time is an argument,
 // and a deadline is a result. All times are counted from an origin that the caller

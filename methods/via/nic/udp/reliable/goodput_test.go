@@ -91,7 +91,7 @@ func jain(rates []float64) float64 {
 // fixedWindow is what the path holds, and half as much again.
 const fixedWindow = 3 * 125000 / 2
 
-func newFixed() Congestion { return Fixed(fixedWindow) }
+func newFixed() Congestion { return fixed(fixedWindow) }
 func newDelay() Congestion { return NewDelay(DelayOptions{}) }
 
 // Goodput against loss, as a table that a change of congestion control changes.
