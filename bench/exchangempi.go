@@ -29,12 +29,12 @@ func exchangeMPI(args []string) error {
 	if err != nil {
 		return err
 	}
-	return mpi.Run(context.Background(), mpi.Options{}, func(p *mpi.Process) error {
+	return mpi.Run(context.Background(), mpi.Options{}, func(ctx context.Context, p *mpi.Process) error {
 		w := p.World()
 		if w.Size() != 2 {
 			return fmt.Errorf("an exchange of %d ranks: two are needed", w.Size())
 		}
-		peer := &mpiPartner{c: w, peer: 1 - w.Rank(), out: make([]byte, rateSize), in: make([]byte, rateSize)}
+		peer := &mpiPartner{ctx: ctx, c: w, peer: 1 - w.Rank(), out: make([]byte, rateSize), in: make([]byte, rateSize)}
 		if w.Rank() == 1 {
 			return followTwice(peer)
 		}
@@ -48,6 +48,7 @@ func exchangeMPI(args []string) error {
 
 // An mpiPartner is the other rank.
 type mpiPartner struct {
+	ctx     context.Context // of the whole exchange
 	c       *mpi.Comm
 	peer    int
 	out, in []byte
@@ -57,10 +58,10 @@ const exchangeTag = 7
 
 func (p *mpiPartner) send(word uint64) error {
 	binary.LittleEndian.PutUint64(p.out, word)
-	return mpi.Send(p.c, p.out, p.peer, exchangeTag)
+	return p.c.Send(p.ctx, mpi.Slice(p.out), p.peer, exchangeTag)
 }
 
 func (p *mpiPartner) recv() (uint64, error) {
-	_, err := mpi.Recv(p.c, p.in, p.peer, exchangeTag)
+	_, err := p.c.Recv(p.ctx, mpi.Slice(p.in), p.peer, exchangeTag)
 	return binary.LittleEndian.Uint64(p.in), err
 }

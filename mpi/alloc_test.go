@@ -24,6 +24,13 @@ func TestNoAllocation(t *testing.T) {
 		assert.Zero(t, allocs(t, s, []number{1}), "number")
 		assert.Zero(t, allocs(t, s, [][2]float32{{1, 2}}), "[2]float32")
 		assert.Zero(t, allocs(t, s, []particle{{id: 1}}), "particle")
+		x, y := number(1), number(0)
+		assert.Zero(t, testing.AllocsPerRun(200, func() {
+			r := s.Irecv(mpi.Value(&y), 0, 1)
+			require.NoError(t, s.Send(bg, mpi.Value(&x), 0, 1, mpi.Synchronous))
+			_, err := r.Wait(bg)
+			require.NoError(t, err)
+		}), "one number, with a mode")
 	})
 }
 
@@ -32,16 +39,13 @@ func allocs[T any](t *testing.T, s *mpi.Comm, xs []T) float64 {
 	in := make([]T, len(xs))
 	reqs := make([]mpi.Request, 2)
 	return testing.AllocsPerRun(200, func() {
-		r, err := mpi.Irecv(s, in, 0, 1)
+		r := s.Irecv(mpi.Slice(in), 0, 1)
+		require.NoError(t, s.Send(bg, mpi.Slice(xs), 0, 1))
+		_, err := r.Wait(bg)
 		require.NoError(t, err)
-		require.NoError(t, mpi.Send(s, xs, 0, 1))
-		_, err = r.Wait()
-		require.NoError(t, err)
-		reqs[0], err = mpi.Irecv(s, in, 0, 1)
-		require.NoError(t, err)
-		reqs[1], err = mpi.Isend(s, xs, 0, 1)
-		require.NoError(t, err)
-		require.NoError(t, mpi.WaitAll(reqs...))
+		reqs[0] = s.Irecv(mpi.Slice(in), 0, 1)
+		reqs[1] = s.Isend(mpi.Slice(xs), 0, 1)
+		require.NoError(t, mpi.WaitAll(bg, reqs...))
 	})
 }
 
@@ -51,9 +55,9 @@ func BenchmarkSelf(b *testing.B) {
 	require.NoError(b, err)
 	s, x, y := p.Self(), []int64{1}, []int64{0}
 	for b.Loop() {
-		r, _ := mpi.Irecv(s, y, 0, 1)
-		_ = mpi.Send(s, x, 0, 1)
-		_, _ = r.Wait()
+		r := s.Irecv(mpi.Slice(y), 0, 1)
+		_ = s.Send(bg, mpi.Slice(x), 0, 1)
+		_, _ = r.Wait(bg)
 	}
 	require.NoError(b, p.Finalize(b.Context()))
 }

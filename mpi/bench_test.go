@@ -25,7 +25,7 @@ func two(b *testing.B, run func(w *mpi.Comm, n int) error) {
 				b.Error(err)
 				return
 			}
-			if err := mpi.Barrier(p.World()); err != nil {
+			if err := p.World().Barrier(bg); err != nil {
 				b.Error(err)
 			}
 			if rank == 0 {
@@ -48,15 +48,15 @@ func BenchmarkPingPong(b *testing.B) {
 		buf, other := make([]byte, 8), 1-w.Rank()
 		for range n {
 			if w.Rank() == 0 {
-				if err := mpi.Send(w, buf, other, 1); err != nil {
+				if err := w.Send(bg, mpi.Slice(buf), other, 1); err != nil {
 					return err
 				}
 			}
-			if _, err := mpi.Recv(w, buf, other, 1); err != nil {
+			if _, err := w.Recv(bg, mpi.Slice(buf), other, 1); err != nil {
 				return err
 			}
 			if w.Rank() == 1 {
-				if err := mpi.Send(w, buf, other, 1); err != nil {
+				if err := w.Send(bg, mpi.Slice(buf), other, 1); err != nil {
 					return err
 				}
 			}
@@ -73,21 +73,18 @@ func BenchmarkRate(b *testing.B) {
 		for range n/window + 1 {
 			for i := range rs {
 				if w.Rank() == 0 {
-					rs[i], err = mpi.Isend(w, buf, other, 1)
+					rs[i] = w.Isend(mpi.Slice(buf), other, 1)
 				} else {
-					rs[i], err = mpi.Irecv(w, buf, other, 1)
-				}
-				if err != nil {
-					return err
+					rs[i] = w.Irecv(mpi.Slice(buf), other, 1)
 				}
 			}
-			if err = mpi.WaitAll(rs...); err != nil {
+			if err = mpi.WaitAll(bg, rs...); err != nil {
 				return err
 			}
 			if w.Rank() == 1 {
-				err = mpi.Send(w, buf[:0], other, 2)
+				err = w.Send(bg, mpi.Slice(buf[:0]), other, 2)
 			} else {
-				_, err = mpi.Recv(w, buf[:0], other, 2)
+				_, err = w.Recv(bg, mpi.Slice(buf[:0]), other, 2)
 			}
 			if err != nil {
 				return err
@@ -100,7 +97,7 @@ func BenchmarkRate(b *testing.B) {
 func BenchmarkBarrier(b *testing.B) {
 	two(b, func(w *mpi.Comm, n int) error {
 		for range n {
-			if err := mpi.Barrier(w); err != nil {
+			if err := w.Barrier(bg); err != nil {
 				return err
 			}
 		}
@@ -113,7 +110,7 @@ func BenchmarkAllreduce(b *testing.B) {
 	two(b, func(w *mpi.Comm, n int) error {
 		in, out := []float64{1}, []float64{0}
 		for range n {
-			if err := mpi.Allreduce(w, in, out, mpi.Sum); err != nil {
+			if err := w.Allreduce(bg, mpi.Slice(in), mpi.Slice(out), mpi.Sum); err != nil {
 				return err
 			}
 		}

@@ -18,12 +18,12 @@ func TestFinalizeAfterBsend(t *testing.T) {
 		w := p.World()
 		const n = 1 << 20
 		if w.Rank() == 0 {
-			require.NoError(t, p.AttachBuffer(make([]byte, n+mpi.BsendOverhead)))
-			require.NoError(t, mpi.Bsend(w, make([]byte, n), 1, 0))
+			require.NoError(t, p.World().AttachBuffer(make([]byte, n+mpi.BsendOverhead)))
+			require.NoError(t, w.Send(bg, mpi.Slice(make([]byte, n)), 1, 0, mpi.Buffered))
 		} else {
-			_, err := w.Probe(0, 0)
+			_, err := w.Probe(bg, 0, 0)
 			require.NoError(t, err)
-			st, err := mpi.Recv(w, make([]byte, n), 0, 0)
+			st, err := w.Recv(bg, mpi.Slice(make([]byte, n)), 0, 0)
 			require.NoError(t, err)
 			assert.Equal(t, n, st.Bytes)
 		}
@@ -37,17 +37,16 @@ func TestDetachManual(t *testing.T) {
 	o := mpitest.Options{TimeMax: 10 * time.Second, Each: func(_ int, o *mpi.Options) { o.Endpoint.Manual = true }}
 	mpitest.Run(t, 1, o, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
-		require.NoError(t, p.AttachBufferAutomatic())
-		require.NoError(t, mpi.Bsend(w, make([]byte, 1<<20), 0, 0))
-		_, err := p.DetachBuffer(t.Context())
+		require.NoError(t, p.World().AttachBuffer(nil))
+		require.NoError(t, w.Send(bg, mpi.Slice(make([]byte, 1<<20)), 0, 0, mpi.Buffered))
+		_, err := p.World().DetachBuffer(t.Context())
 		assert.ErrorIs(t, err, mpi.ErrOther)
 		got := make([]byte, 1<<20)
-		r, err := mpi.Irecv(w, got, 0, 0)
-		require.NoError(t, err)
+		r := w.Irecv(mpi.Slice(got), 0, 0)
 		_, done, err := r.Test()
 		require.NoError(t, err)
 		assert.True(t, done)
-		_, err = p.DetachBuffer(t.Context())
+		_, err = p.World().DetachBuffer(t.Context())
 		assert.NoError(t, err)
 	})
 }

@@ -159,7 +159,7 @@ func (b *bsendBuffer) send(s *core.Scope, msg core.Buffer, dst, tag int) error {
 	return nil
 }
 
-var errNoBuffer = errclass.New(errclass.Buffer, "a buffered send needs a buffer: attach one to the process or the communicator, with AttachBuffer")
+var errNoBuffer = errclass.New(errclass.Buffer, "a buffered send needs a buffer: attach one to the communicator or to World, with AttachBuffer")
 
 // placeLocked finds space for a message of size bytes.
 func (b *bsendBuffer) placeLocked(size int) (off int, mem []byte, err error) {

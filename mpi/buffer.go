@@ -1,7 +1,6 @@
 package mpi
 
 import (
-	"reflect"
 	"unsafe"
 
 	"github.com/viaduct-hpc/viaduct/mpi/core"
@@ -9,58 +8,123 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// A Buffer is the memory of a message: Count elements of datatype Type, the first at Mem[Origin]
-// (MPI-4.1, 3.2.2). With a nil Type it is the bytes of Mem. Typed and BufferOf make one. The zero
-// Buffer has no bytes; in collective operations it means MPI_IN_PLACE.
-type Buffer = core.Buffer
-
-// Typed returns a Buffer of count elements of t, the first at mem[origin]. Displacements in t may
-// be negative, so an element may begin before the origin. Typed and every call check that all
-// elements lie in mem; if not, the error has class ErrBuffer. A bad count or type has class
-// ErrCount or ErrType.
-func Typed(mem []byte, origin, count int, t *datatype.Type) (Buffer, error) {
-	if t == nil {
-		return Buffer{}, errclass.New(errclass.Type, "the datatype is nil: give one of package datatype")
-	}
-	if err := checkCount(count); err != nil {
-		return Buffer{}, err
-	}
-	if err := t.Fits(len(mem), origin, count); err != nil {
-		return Buffer{}, err
-	}
-	return Buffer{Mem: mem, Origin: origin, Type: t, Count: count}, nil
+// A Buffer is the memory of a message: elements of a datatype (MPI-4.1, 3.2.2). Slice, Value and
+// Typed make one, without copying, and Parts and Each divide memory among the ranks of a collective
+// operation. What is wrong with the arguments of these functions is found by the call that gets the
+// Buffer, which returns the error.
+type Buffer struct {
+	mem  []byte         // contains all elements; it is nothing but them if more is nil
+	t    *datatype.Type // of the elements; nil only in InPlace
+	more *more          // nil if the elements are those of a slice
 }
 
-// BufferOf returns a Buffer of the elements of xs, without copying them. T is a number, or an array
-// or structure of numbers; any other type is an error of class ErrType.
-func BufferOf[T any](xs []T) (Buffer, error) {
+// more is what a Buffer has besides its memory.
+type more struct {
+	origin, count int // the first element's place in the memory; the elements
+	err           error
+
+	split          bool     // made by Parts: counts and displs divide the elements
+	counts, displs []int    // of Parts
+	parts          []Buffer // of Each
+}
+
+// InPlace stands for memory that a process passes elsewhere in the same call (MPI_IN_PLACE), and for
+// memory that does not matter in this process.
+var InPlace Buffer
+
+// Slice returns the memory of xs: numbers, or arrays or structures of numbers. For other elements
+// the error has class ErrType.
+func Slice[T any](xs []T) Buffer {
+	t := frequent[T]()
+	if t == nil {
+		return unusual(xs)
+	}
+	return Buffer{mem: bytesOf(xs), t: t}
+}
+
+// frequent returns the datatype of T if T is one of the most frequent types, for which it costs a
+// tenth of what reflection does.
+func frequent[T any]() *datatype.Type {
+	switch any((*T)(nil)).(type) {
+	case *byte:
+		return datatype.Uint8
+	case *float64:
+		return datatype.Float64
+	case *int:
+		return datatype.Int
+	}
+	return nil
+}
+
+// unusual is Slice for other types.
+func unusual[T any](xs []T) Buffer {
 	t, err := datatype.Of[T]()
 	if err != nil {
-		return Buffer{}, err
+		return wrongBuffer(err)
 	}
-	return Buffer{Mem: bytesOf(xs), Type: t, Count: len(xs)}, nil
+	return Buffer{mem: bytesOf(xs), t: t}
 }
 
-// bufferOf is BufferOf for calls that only move data. It treats numbers as bytes, which saves
-// looking up their datatype.
-func bufferOf[T any](xs []T) (core.Buffer, error) {
-	if isScalar[T]() {
-		return core.Buffer{Mem: bytesOf(xs)}, nil
+// Value returns the memory of *x, one element: a number, or an array or structure of numbers.
+func Value[T any](x *T) Buffer {
+	if x == nil {
+		return wrongBuffer(errclass.New(errclass.Buffer, "the pointer to the value is nil"))
 	}
-	return BufferOf(xs)
+	return Slice(unsafe.Slice(x, 1))
 }
 
-// isScalar tells whether T is one of Go's number types, under whatever name. Trying the types
-// themselves first costs a tenth of what reflection does.
-func isScalar[T any]() bool {
-	switch any((*T)(nil)).(type) {
-	case *bool, *int8, *int16, *int32, *int64, *int, *uint8, *uint16, *uint32, *uint64, *uint,
-		*float32, *float64, *complex64, *complex128:
-		return true
+// Typed returns the memory of count elements of t in xs, the first at xs[origin]. Displacements in t
+// are in bytes, and may be negative, so an element may begin before the origin. All elements lie in
+// xs; if not, the error has class ErrBuffer. A bad count or type has class ErrCount or ErrType.
+func Typed[T any](xs []T, origin, count int, t *datatype.Type) Buffer {
+	if _, err := datatype.Of[T](); err != nil {
+		return wrongBuffer(err)
 	}
-	kind := reflect.TypeFor[T]().Kind()
-	return reflect.Bool <= kind && kind <= reflect.Complex128 && kind != reflect.Uintptr
+	if origin < 0 || origin > len(xs) {
+		return wrongBuffer(errclass.New(errclass.Buffer, "element %d, the origin, is not in a slice of %d", origin, len(xs)))
+	}
+	if t == nil {
+		return wrongBuffer(errclass.New(errclass.Type, "the datatype is nil: give one of package datatype"))
+	}
+	mem, at := bytesOf(xs), origin*sizeOf[T]()
+	if err := fits(t, len(mem), at, count); err != nil {
+		return wrongBuffer(err)
+	}
+	return Buffer{mem: mem, t: t, more: &more{origin: at, count: count}}
 }
+
+// Parts divides the elements of a buffer among ranks, as the calls do that end in v in other
+// languages: rank i has counts[i] elements, from element displs[i] on. With nil displs the parts
+// are contiguous.
+func (b Buffer) Parts(counts, displs []int) Buffer {
+	if counts == nil {
+		counts = []int{} // which fit no ranks, while nil means equal parts
+	}
+	m := b.detail()
+	m.split, m.counts, m.displs = true, counts, displs
+	b.more = &m
+	return b
+}
+
+// Each returns the memory of several ranks, each with a datatype of its own, as MPI_Alltoallw takes
+// it: parts[i] is that of rank i.
+func Each(parts ...Buffer) Buffer {
+	if parts == nil {
+		parts = []Buffer{}
+	}
+	return Buffer{t: datatype.Byte, more: &more{parts: parts}}
+}
+
+// Memory returns what a buffer describes: count elements of type t, the first at mem[origin]. It is
+// for libraries above this one. Buffers that Parts and Each made have no such description.
+func (b Buffer) Memory() (mem []byte, origin, count int, t *datatype.Type, err error) {
+	if err := b.whole(); err != nil {
+		return nil, 0, 0, nil, err
+	}
+	return b.mem, b.origin(), b.count(), b.t, nil
+}
+
+func wrongBuffer(err error) Buffer { return Buffer{t: datatype.Byte, more: &more{err: err}} }
 
 func sizeOf[T any]() int {
 	var x T
@@ -72,10 +136,83 @@ func bytesOf[T any](xs []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(xs))), len(xs)*sizeOf[T]())
 }
 
-// dataBytes returns the number of data bytes of a buffer that has not been checked, for a hook.
-func dataBytes(b core.Buffer) int {
-	if b.Type == nil {
-		return len(b.Mem)
+// isInPlace tells whether b is InPlace.
+func (b *Buffer) isInPlace() bool { return b.t == nil }
+
+// isPlain tells whether the memory is the message.
+func (b *Buffer) isPlain() bool { return b.more == nil && b.t != nil && b.t.Contiguous() }
+
+// whole returns an error unless b is one piece of memory.
+func (b *Buffer) whole() error {
+	switch m := b.more; {
+	case m == nil:
+		return nil
+	case m.err != nil:
+		return m.err
+	case m.split || m.parts != nil:
+		return errDivided
 	}
-	return b.Count * b.Type.Size()
+	return nil
+}
+
+var errDivided = errclass.New(errclass.Buffer, "the buffer is divided among ranks, which only some collective operations take: give the whole one")
+
+// origin returns the place of the first element in the memory.
+func (b *Buffer) origin() int {
+	if b.more == nil {
+		return 0
+	}
+	return b.more.origin
+}
+
+// count returns the number of elements.
+func (b *Buffer) count() int {
+	if b.more != nil {
+		return b.more.count
+	}
+	if b.t == nil {
+		return 0
+	}
+	_, extent := b.t.Extent()
+	if extent == 0 {
+		return 0
+	}
+	return len(b.mem) / extent
+}
+
+// size returns the number of bytes of data: the size of the buffer's packed form.
+func (b *Buffer) size() int {
+	if b.t == nil {
+		return 0
+	}
+	return b.count() * b.t.Size()
+}
+
+// detail returns what a buffer has besides its memory.
+func (b *Buffer) detail() more {
+	if b.more == nil {
+		return more{count: b.count()}
+	}
+	return *b.more
+}
+
+// core returns the engine's form of a buffer in one piece.
+func (b *Buffer) core() core.Buffer {
+	if b.isPlain() {
+		return core.Buffer{Mem: b.mem}
+	}
+	return core.Buffer{Mem: b.mem, Origin: b.origin(), Type: b.t, Count: b.count()}
+}
+
+// fits returns an error unless count elements of t, the first at an origin, lie in memory of some
+// bytes, and their size in bytes fits an int.
+func fits(t *datatype.Type, bytes, origin, count int) error {
+	if count < 0 {
+		return errclass.New(errclass.Count, "%d elements: give 0 or more", count)
+	}
+	if err := t.Fits(bytes, origin, count); err != nil {
+		return err
+	}
+	_, err := t.PackSize(count)
+	return err
 }

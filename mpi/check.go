@@ -9,6 +9,7 @@ import (
 var (
 	errNullComm  = errclass.New(errclass.Comm, "the communicator is nil: take Process.World or one that was made from it")
 	errFreed     = errclass.New(errclass.Comm, "the communicator has been freed: use it before Free, or duplicate it")
+	errNotMade   = errclass.New(errclass.Comm, "the communicator is not made yet: wait for the request of Idup first")
 	errFinalized = errclass.New(errclass.Other, "the process has been finalized: communicate before Finalize")
 )
 
@@ -17,12 +18,20 @@ func (c *Comm) checkLive() error {
 	switch {
 	case c == nil:
 		return errNullComm
-	case c.freed.Load():
-		return errFreed
+	case c.state.Load() != commLive:
+		return c.notLive()
 	case c.p.finalized.Load():
 		return errFinalized
 	}
 	return nil
+}
+
+// notLive returns why a communicator is not live.
+func (c *Comm) notLive() error {
+	if c.state.Load() == commFreed {
+		return errFreed
+	}
+	return errNotMade
 }
 
 // checkRank returns an error unless messages can be sent to rank. The communicator must be live.
@@ -95,8 +104,8 @@ func checkCount(count int) error {
 	return nil
 }
 
-// checkSend checks the communicator, destination and tag of a send.
-func (c *Comm) checkSend(dst, tag int) error {
+// checkTo checks the communicator, destination and tag of a send.
+func (c *Comm) checkTo(dst, tag int) error {
 	if err := c.checkLive(); err != nil {
 		return err
 	}
@@ -106,8 +115,16 @@ func (c *Comm) checkSend(dst, tag int) error {
 	return checkTag(tag)
 }
 
-// checkRecv checks the communicator, source and tag of a receive.
-func (c *Comm) checkRecv(src, tag int) error {
+// checkSend checks the arguments of a send.
+func (c *Comm) checkSend(b *Buffer, dst, tag int) error {
+	if err := c.checkTo(dst, tag); err != nil {
+		return err
+	}
+	return memory(b)
+}
+
+// checkFrom checks the communicator, source and tag of a receive.
+func (c *Comm) checkFrom(src, tag int) error {
 	if err := c.checkLive(); err != nil {
 		return err
 	}
@@ -115,4 +132,12 @@ func (c *Comm) checkRecv(src, tag int) error {
 		return err
 	}
 	return checkTagOrAny(tag)
+}
+
+// checkRecv checks the arguments of a receive.
+func (c *Comm) checkRecv(b *Buffer, src, tag int) error {
+	if err := c.checkFrom(src, tag); err != nil {
+		return err
+	}
+	return memory(b)
 }

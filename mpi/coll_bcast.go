@@ -1,35 +1,28 @@
 package mpi
 
-import "github.com/viaduct-hpc/viaduct/mpi/coll"
+import (
+	"context"
+
+	"github.com/viaduct-hpc/viaduct/mpi/coll"
+)
+
+var (
+	barrierNames = collective{"MPI_Barrier", "MPI_Ibarrier", "MPI_Barrier_init"}
+	bcastNames   = collective{"MPI_Bcast", "MPI_Ibcast", "MPI_Bcast_init"}
+)
 
 // Barrier returns when all processes of c have called it; on an inter-communicator, when all of the
 // other group have (MPI_Barrier; MPI-4.1, 6.3).
-func Barrier(c *Comm) error {
-	if c.hooked() {
-		return c.hookedBarrier()
-	}
-	if err := c.run(barrier, c.checkLive()); err != nil {
-		return c.fail(err)
-	}
-	return nil
+func (c *Comm) Barrier(ctx context.Context) error {
+	return c.now(ctx, &barrierNames, Undefined, &InPlace, c.barrier())
 }
 
-func (c *Comm) hookedBarrier() (err error) {
-	defer c.call("MPI_Barrier", &err)()
-	return c.run(barrier, c.checkLive())
+// Ibarrier is the non-blocking or persistent Barrier (MPI_Ibarrier; MPI-4.1, 6.12.1 and 6.13.1).
+func (c *Comm) Ibarrier(how ...Mode) Request {
+	return c.later(&barrierNames, Undefined, &InPlace, c.barrier(), how)
 }
 
-// Ibarrier is the non-blocking Barrier (MPI_Ibarrier; MPI-4.1, 6.12.1).
-func Ibarrier(c *Comm) (r Request, err error) {
-	defer c.call("MPI_Ibarrier", &err)()
-	return c.begin(barrier, c.checkLive())
-}
-
-// BarrierInit is the persistent Barrier (MPI_Barrier_init; MPI-4.1, 6.13.1).
-func BarrierInit(c *Comm) (r Request, err error) {
-	defer c.call("MPI_Barrier_init", &err)()
-	return c.prepare(barrier, c.checkLive())
-}
+func (c *Comm) barrier() program { return program{barrier, c.checkLive()} }
 
 func barrier(v *view) error {
 	if v.local != nil {
@@ -38,58 +31,26 @@ func barrier(v *view) error {
 	return coll.Barrier(v, coll.Auto)
 }
 
-// Bcast copies the root's xs to the xs of all processes, which must have the same length
-// (MPI_Bcast; MPI-4.1, 6.4). On an inter-communicator the root's elements go to the other group.
-func Bcast[T any](c *Comm, xs []T, root int) (err error) {
-	x := slice(xs)
-	defer c.collective("MPI_Bcast", root, &x, &err)()
-	return c.run(c.bcast(x, root))
+// Bcast copies the root's b to the b of all processes, which must have the same length (MPI_Bcast;
+// MPI-4.1, 6.4). On an inter-communicator the root's elements go to the other group.
+func (c *Comm) Bcast(ctx context.Context, b Buffer, root int) error {
+	return c.now(ctx, &bcastNames, root, &b, c.bcast(b, root))
 }
 
-// Ibcast is the non-blocking Bcast (MPI_Ibcast; MPI-4.1, 6.12.2).
-func Ibcast[T any](c *Comm, xs []T, root int) (r Request, err error) {
-	x := slice(xs)
-	defer c.collective("MPI_Ibcast", root, &x, &err)()
-	return c.begin(c.bcast(x, root))
+// Ibcast is the non-blocking or persistent Bcast (MPI_Ibcast; MPI-4.1, 6.12.2 and 6.13.2).
+func (c *Comm) Ibcast(b Buffer, root int, how ...Mode) Request {
+	return c.later(&bcastNames, root, &b, c.bcast(b, root), how)
 }
 
-// BcastInit is the persistent Bcast (MPI_Bcast_init; MPI-4.1, 6.13.2).
-func BcastInit[T any](c *Comm, xs []T, root int) (r Request, err error) {
-	x := slice(xs)
-	defer c.collective("MPI_Bcast_init", root, &x, &err)()
-	return c.prepare(c.bcast(x, root))
-}
-
-// BcastBuffer is Bcast of a Buffer.
-func (c *Comm) BcastBuffer(b Buffer, root int) (err error) {
-	x := typed(b)
-	defer c.collective("MPI_Bcast", root, &x, &err)()
-	return c.run(c.bcast(x, root))
-}
-
-// IbcastBuffer is Ibcast of a Buffer.
-func (c *Comm) IbcastBuffer(b Buffer, root int) (r Request, err error) {
-	x := typed(b)
-	defer c.collective("MPI_Ibcast", root, &x, &err)()
-	return c.begin(c.bcast(x, root))
-}
-
-// BcastInitBuffer is BcastInit of a Buffer.
-func (c *Comm) BcastInitBuffer(b Buffer, root int) (r Request, err error) {
-	x := typed(b)
-	defer c.collective("MPI_Bcast_init", root, &x, &err)()
-	return c.prepare(c.bcast(x, root))
-}
-
-func (c *Comm) bcast(x operand, root int) (program, error) {
+func (c *Comm) bcast(b Buffer, root int) program {
 	if err := c.checkRooted(root); err != nil {
-		return nil, err
+		return failed(err)
 	}
 	if root == ProcNull {
-		return nothing, nil
+		return nothing
 	}
-	return func(v *view) error {
-		mem := room(&x.Buffer, c.isRoot(root))
+	return program{func(v *view) error {
+		mem := b.room(c.isRoot(root))
 		var err error
 		if v.local != nil {
 			err = coll.InterBcast(v, mem, root, &v.scratch, coll.Auto)
@@ -97,8 +58,8 @@ func (c *Comm) bcast(x operand, root int) (program, error) {
 			err = coll.Bcast(v, mem, root, &v.scratch, coll.Auto)
 		}
 		if err == nil && !c.isRoot(root) {
-			unpack(&x.Buffer, mem)
+			b.unpack(mem)
 		}
 		return err
-	}, x.err
+	}, memory(&b)}
 }

@@ -1,20 +1,38 @@
 package mpi
 
-// collective is Comm.call for a collective operation with an operand or a root.
-func (c *Comm) collective(name string, root int, x *operand, err *error) (leave func()) {
-	return c.callWith(Call{Name: name, Comm: c, Peer: root, Tag: Undefined, Bytes: len(x.Mem)}, err)
+import "github.com/viaduct-hpc/viaduct/mpi/errclass"
+
+// failed returns the program of an operation whose arguments are wrong.
+func failed(err error) program { return program{err: err} }
+
+// nothing is the program of the processes in the root's group of an inter-communicator that are not
+// the root.
+var nothing = program{do: func(*view) error { return nil }}
+
+// memory returns an error unless a buffer is memory in one piece.
+func memory(b *Buffer) error {
+	if b.isInPlace() {
+		return errInPlace
+	}
+	return b.whole()
 }
 
-// checkAll checks the communicator and operands of a collective operation without a root.
-func (c *Comm) checkAll(xs ...operand) error {
+var errInPlace = errclass.New(errclass.Buffer, "InPlace stands for memory that is passed elsewhere in the call, and this call has none: give memory")
+
+// checkPair checks the communicator and the buffers of a collective operation without a root. in may
+// be InPlace on an intra-communicator.
+func (c *Comm) checkPair(in, out *Buffer) error {
 	if err := c.checkLive(); err != nil {
 		return err
 	}
-	return wrong(xs...)
+	if err := memory(out); err != nil {
+		return err
+	}
+	return c.checkGiven(in)
 }
 
 // checkRooted checks the communicator and root of a collective operation. It does not check the
-// operands, because only some of them matter in a process that is not the root.
+// buffers, because only some of them matter in a process that is not the root.
 func (c *Comm) checkRooted(root int) error {
 	if err := c.checkLive(); err != nil {
 		return err
@@ -22,18 +40,17 @@ func (c *Comm) checkRooted(root int) error {
 	return c.checkRoot(root)
 }
 
-// wrongAtRoot returns the first error in the root's operands: all holds the data of all processes,
-// own the root's own part. The root of an inter-communicator has no own part.
-func (c *Comm) wrongAtRoot(own, all operand) error {
-	if c.IsInter() {
-		return all.err
+// checkAtRoot checks the root's buffers: all holds the data of all processes, own the root's own
+// part, which may be InPlace. The root of an inter-communicator has no own part.
+func (c *Comm) checkAtRoot(own, all *Buffer) error {
+	if all.isInPlace() {
+		return errInPlace
 	}
-	return wrong(all, own)
+	if c.IsInter() {
+		return nil
+	}
+	return own.whole()
 }
-
-// nothing is the program of the processes in the root's group of an inter-communicator that are not
-// the root.
-func nothing(*view) error { return nil }
 
 // isRoot tells whether this process is the root.
 func (c *Comm) isRoot(root int) bool {

@@ -20,22 +20,20 @@ func TestFinalizeWhileBusy(t *testing.T) {
 		w := p.World()
 		var r mpi.Request
 		if w.Rank() == 0 {
-			var err error
-			r, err = mpi.Iallreduce(w, []int{1}, []int{0}, mpi.Sum)
-			require.NoError(t, err)
+			r = w.Iallreduce(mpi.Slice([]int{1}), mpi.Slice([]int{0}), mpi.Sum)
 		}
 		_ = p.Finalize(t.Context()) // the receive may or may not be posted by then
 		if w.Rank() == 0 {
 			ctx, cancel := context.WithTimeout(context.Background(), wallclock.Patience)
 			defer cancel()
-			_, err := r.WaitContext(ctx)
+			_, err := r.Wait(ctx)
 			require.Error(t, err)
 			assert.NotErrorIs(t, err, context.DeadlineExceeded)
-			_, err = mpi.Ibarrier(w)
+			_, err = w.Ibarrier().Wait(bg)
 			assert.ErrorIs(t, err, mpi.ErrOther)
 		}
-		assert.Error(t, mpi.Barrier(w))
-		_, err := w.Dup()
+		assert.Error(t, w.Barrier(bg))
+		_, err := w.Dup(bg)
 		assert.Error(t, err)
 	})
 }
@@ -68,11 +66,11 @@ func TestHookSeesCollectives(t *testing.T) {
 	each := func(rank int, o *mpi.Options) { o.Hook = hooks[rank] }
 	mpitest.Run(t, 2, mpitest.Options{Each: each}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
-		require.NoError(t, mpi.Barrier(w))
-		require.NoError(t, mpi.Bcast(w, []int{1}, 1))
-		require.NoError(t, mpi.Allreduce(w, []int{1}, []int{0}, mpi.Sum))
-		assert.Error(t, mpi.Bcast(w, []int{1}, 2))
-		_, err := w.Dup()
+		require.NoError(t, w.Barrier(bg))
+		require.NoError(t, w.Bcast(bg, mpi.Slice([]int{1}), 1))
+		require.NoError(t, w.Allreduce(bg, mpi.Slice([]int{1}), mpi.Slice([]int{0}), mpi.Sum))
+		assert.Error(t, w.Bcast(bg, mpi.Slice([]int{1}), 2))
+		_, err := w.Dup(bg)
 		require.NoError(t, err)
 	})
 	for _, h := range hooks {
@@ -92,23 +90,20 @@ func TestWaitInAnyOrder(t *testing.T) {
 		out := make([]int, ops)
 		start := make([]mpi.Request, ops)
 		persistent := make([]int, 1)
-		again, err := mpi.AllreduceInit(w, []int{1}, persistent, mpi.Sum)
-		require.NoError(t, err)
+		again := w.Iallreduce(mpi.Slice([]int{1}), mpi.Slice(persistent), mpi.Sum, mpi.Persistent)
 		for round := range rounds {
 			for i := range ops {
-				var err error
-				start[i], err = mpi.Iallreduce(w, []int{i + round}, out[i:i+1], mpi.Sum)
-				require.NoError(t, err)
+				start[i] = w.Iallreduce(mpi.Slice([]int{i + round}), mpi.Slice(out[i:i+1]), mpi.Sum)
 			}
 			require.NoError(t, again.Start())
 			if w.Rank() == 2 {
-				require.NoError(t, mpi.WaitAll(append(start[:ops:ops], again)...))
+				require.NoError(t, mpi.WaitAll(bg, append(start[:ops:ops], again)...))
 			}
 			for i := range ops {
-				_, err := start[(i+w.Rank()*ops/2+round)%ops].Wait()
+				_, err := start[(i+w.Rank()*ops/2+round)%ops].Wait(bg)
 				require.NoError(t, err)
 			}
-			_, err := again.Wait()
+			_, err := again.Wait(bg)
 			require.NoError(t, err)
 			assert.Equal(t, 3, persistent[0])
 			for i, x := range out {
@@ -116,5 +111,149 @@ func TestWaitInAnyOrder(t *testing.T) {
 			}
 		}
 		require.NoError(t, again.Free())
+	})
+}
+
+// TestContextEndsCollective: if a context ends in an operation of all processes, its caller gets
+// the context's error, and all others get ErrRevoked, then or in their next one.
+func TestContextEndsCollective(t *testing.T) {
+	calls := map[string]func(ctx context.Context, c *mpi.Comm) error{
+		"Barrier": func(ctx context.Context, c *mpi.Comm) error { return c.Barrier(ctx) },
+		"Allreduce": func(ctx context.Context, c *mpi.Comm) error {
+			return c.Allreduce(ctx, mpi.Slice([]int{1}), mpi.Slice([]int{0}), mpi.Sum)
+		},
+		"Alltoall": func(ctx context.Context, c *mpi.Comm) error {
+			return c.Alltoall(ctx, mpi.Slice([]int{1, 2, 3}), mpi.Slice([]int{0, 0, 0}))
+		},
+		"Dup":   func(ctx context.Context, c *mpi.Comm) error { _, err := c.Dup(ctx); return err },
+		"Split": func(ctx context.Context, c *mpi.Comm) error { _, err := c.Split(ctx, 0, 0); return err },
+		"CreateGroup": func(ctx context.Context, c *mpi.Comm) error {
+			_, err := c.CreateGroup(ctx, c.Group(), 1)
+			return err
+		},
+		"CartCreate": func(ctx context.Context, c *mpi.Comm) error {
+			_, err := c.CartCreate(ctx, []int{3}, []bool{true}, false)
+			return err
+		},
+	}
+	for name, call := range calls {
+		t.Run(name, func(t *testing.T) {
+			mpitest.Over(t, []string{"mem", "via+shm", "tcp"}, func(t *testing.T, o mpitest.Options) {
+				gone := make(chan struct{})
+				mpitest.Run(t, 3, o, func(t *testing.T, p *mpi.Process) {
+					w := p.World()
+					c, err := w.Dup(bg)
+					require.NoError(t, err)
+					handled := 0
+					require.NoError(t, c.SetErrorHandler(func(*mpi.Comm, error) { handled++ }))
+					require.NoError(t, w.Barrier(bg))
+					switch w.Rank() {
+					case 0: // comes too late
+						<-gone
+					case 1:
+						ctx, cancel := context.WithCancel(t.Context())
+						go cancel()
+						err := call(ctx, c)
+						require.ErrorIs(t, err, context.Canceled)
+						require.NotErrorIs(t, err, mpi.ErrRevoked)
+						close(gone)
+					}
+					err = call(bg, c)
+					if err == nil { // all that it needs was there, but only once
+						err = call(bg, c)
+					}
+					require.ErrorIs(t, err, mpi.ErrRevoked)
+					assert.Equal(t, 1, handled, "the end of a context is no error of the communicator")
+					assert.True(t, c.Revoked())
+					rest, err := c.Shrink(t.Context())
+					require.NoError(t, err)
+					talk(t, rest)
+					talk(t, w)
+				})
+			})
+		})
+	}
+}
+
+// TestContextThatDoesNotEnd: programs of collective operations with a context that may end.
+func TestContextThatDoesNotEnd(t *testing.T) {
+	mpitest.Run(t, 3, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
+		for range 20 {
+			ctx, cancel := context.WithCancel(t.Context())
+			c, err := p.World().Dup(ctx)
+			require.NoError(t, err)
+			sum := 0
+			require.NoError(t, c.Allreduce(ctx, mpi.Slice([]int{c.Rank()}), mpi.Value(&sum), mpi.Sum))
+			assert.Equal(t, 3, sum)
+			cancel()
+			assert.False(t, c.Revoked())
+			talk(t, c)
+			require.NoError(t, c.Free())
+		}
+	})
+}
+
+// TestHookNamesCollectives: each form of an operation has the standard's name.
+func TestHookNamesCollectives(t *testing.T) {
+	h := &recorder{}
+	each := func(_ int, o *mpi.Options) { o.Hook = h }
+	mpitest.Run(t, 1, mpitest.Options{Each: each}, func(t *testing.T, p *mpi.Process) {
+		grid, err := p.World().CartCreate(bg, []int{1}, []bool{true}, false)
+		require.NoError(t, err)
+		in, out, two := mpi.Value(new(int)), mpi.Value(new(int)), mpi.Slice([]int{1, 2})
+		for _, c := range []struct {
+			name  string
+			now   func(c *mpi.Comm) error
+			begin func(c *mpi.Comm, how ...mpi.Mode) mpi.Request
+		}{
+			{"barrier", func(c *mpi.Comm) error { return c.Barrier(bg) },
+				func(c *mpi.Comm, how ...mpi.Mode) mpi.Request { return c.Ibarrier(how...) }},
+			{"bcast", func(c *mpi.Comm) error { return c.Bcast(bg, in, 0) },
+				func(c *mpi.Comm, how ...mpi.Mode) mpi.Request { return c.Ibcast(in, 0, how...) }},
+			{"gather", func(c *mpi.Comm) error { return c.Gather(bg, in, out, 0) },
+				func(c *mpi.Comm, how ...mpi.Mode) mpi.Request { return c.Igather(in, out, 0, how...) }},
+			{"gatherv", func(c *mpi.Comm) error { return c.Gatherv(bg, in, out, 0) },
+				func(c *mpi.Comm, how ...mpi.Mode) mpi.Request { return c.Igatherv(in, out, 0, how...) }},
+			{"scatter", func(c *mpi.Comm) error { return c.Scatter(bg, in, out, 0) },
+				func(c *mpi.Comm, how ...mpi.Mode) mpi.Request { return c.Iscatter(in, out, 0, how...) }},
+			{"scatterv", func(c *mpi.Comm) error { return c.Scatterv(bg, in, out, 0) },
+				func(c *mpi.Comm, how ...mpi.Mode) mpi.Request { return c.Iscatterv(in, out, 0, how...) }},
+			{"allgather", func(c *mpi.Comm) error { return c.Allgather(bg, in, out) },
+				func(c *mpi.Comm, how ...mpi.Mode) mpi.Request { return c.Iallgather(in, out, how...) }},
+			{"alltoall", func(c *mpi.Comm) error { return c.Alltoall(bg, in, out) },
+				func(c *mpi.Comm, how ...mpi.Mode) mpi.Request { return c.Ialltoall(in, out, how...) }},
+			{"reduce", func(c *mpi.Comm) error { return c.Reduce(bg, in, out, mpi.Sum, 0) },
+				func(c *mpi.Comm, how ...mpi.Mode) mpi.Request { return c.Ireduce(in, out, mpi.Sum, 0, how...) }},
+			{"allreduce", func(c *mpi.Comm) error { return c.Allreduce(bg, in, out, mpi.Sum) },
+				func(c *mpi.Comm, how ...mpi.Mode) mpi.Request { return c.Iallreduce(in, out, mpi.Sum, how...) }},
+			{"reduce_scatter", func(c *mpi.Comm) error { return c.ReduceScatter(bg, in, out, mpi.Sum) },
+				func(c *mpi.Comm, how ...mpi.Mode) mpi.Request { return c.IreduceScatter(in, out, mpi.Sum, how...) }},
+			{"scan", func(c *mpi.Comm) error { return c.Scan(bg, in, out, mpi.Sum) },
+				func(c *mpi.Comm, how ...mpi.Mode) mpi.Request { return c.Iscan(in, out, mpi.Sum, how...) }},
+			{"exscan", func(c *mpi.Comm) error { return c.Exscan(bg, in, out, mpi.Sum) },
+				func(c *mpi.Comm, how ...mpi.Mode) mpi.Request { return c.Iexscan(in, out, mpi.Sum, how...) }},
+			{"neighbor_allgather", func(c *mpi.Comm) error { return c.NeighborAllgather(bg, in, two) },
+				func(c *mpi.Comm, how ...mpi.Mode) mpi.Request { return c.IneighborAllgather(in, two, how...) }},
+			{"neighbor_alltoall", func(c *mpi.Comm) error { return c.NeighborAlltoall(bg, two, mpi.Slice([]int{0, 0})) },
+				func(c *mpi.Comm, how ...mpi.Mode) mpi.Request {
+					return c.IneighborAlltoall(two, mpi.Slice([]int{0, 0}), how...)
+				}},
+		} {
+			h.calls = nil
+			require.NoError(t, c.now(grid), c.name)
+			_, err := c.begin(grid).Wait(bg)
+			require.NoError(t, err, c.name)
+			r := c.begin(grid, mpi.Persistent)
+			require.NoError(t, r.Start(), c.name)
+			_, err = r.Wait(bg)
+			require.NoError(t, err, c.name)
+			require.NoError(t, r.Free())
+			want := []string{capital(c.name), "MPI_I" + c.name, "MPI_Wait", capital(c.name + "_init"), "MPI_Start", "MPI_Wait", "MPI_Request_free"}
+			assert.Equal(t, want, h.calls)
+		}
+		h.calls = nil
+		_, r := grid.Idup()
+		require.NoError(t, mpi.WaitAll(bg, r))
+		assert.Equal(t, []string{"MPI_Comm_idup", "MPI_Waitall"}, h.calls)
 	})
 }

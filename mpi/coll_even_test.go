@@ -15,24 +15,24 @@ import (
 func TestElementsAreNotDivided(t *testing.T) {
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
-		cart, err := w.CartCreate([]int{2}, []bool{true}, false) // both neighbours are the other process
+		cart, err := w.CartCreate(bg, []int{2}, []bool{true}, false) // both neighbours are the other process
 		require.NoError(t, err)
 		even, odd := make([]int, 6), make([]int, 5)
 		refused := func(what string, err error) {
 			assert.ErrorIs(t, err, mpi.ErrCount, what)
 			assert.ErrorContains(t, err, "5 elements cannot be divided evenly among 2", what)
 		}
-		refused("out of Allgather", mpi.Allgather(w, even[:3], odd))
-		refused("in of Alltoall", mpi.Alltoall(w, odd, even))
-		refused("out of Alltoall", mpi.Alltoall(w, even, odd))
-		refused("out of Alltoall in place", mpi.Alltoall(w, nil, odd))
-		refused("out of NeighborAllgather", mpi.NeighborAllgather(cart, even[:3], odd))
-		refused("in of NeighborAlltoall", mpi.NeighborAlltoall(cart, odd, even))
-		refused("out of NeighborAlltoall", mpi.NeighborAlltoall(cart, even, odd))
+		refused("out of Allgather", w.Allgather(bg, mpi.Slice(even[:3]), mpi.Slice(odd)))
+		refused("in of Alltoall", w.Alltoall(bg, mpi.Slice(odd), mpi.Slice(even)))
+		refused("out of Alltoall", w.Alltoall(bg, mpi.Slice(even), mpi.Slice(odd)))
+		refused("out of Alltoall in place", w.Alltoall(bg, mpi.InPlace, mpi.Slice(odd)))
+		refused("out of NeighborAllgather", cart.NeighborAllgather(bg, mpi.Slice(even[:3]), mpi.Slice(odd)))
+		refused("in of NeighborAlltoall", cart.NeighborAlltoall(bg, mpi.Slice(odd), mpi.Slice(even)))
+		refused("out of NeighborAlltoall", cart.NeighborAlltoall(bg, mpi.Slice(even), mpi.Slice(odd)))
 		if w.Rank() == 0 {
-			refused("out of Gather", mpi.Gather(w, even[:3], odd, 0))
-			refused("in of Scatter", mpi.Scatter(w, odd, even[:3], 0))
+			refused("out of Gather", w.Gather(bg, mpi.Slice(even[:3]), mpi.Slice(odd), 0))
+			refused("in of Scatter", w.Scatter(bg, mpi.Slice(odd), mpi.Slice(even[:3]), 0))
 		}
-		require.NoError(t, mpi.Allgather(w, even[:3], even), "and nothing is left over")
+		require.NoError(t, w.Allgather(bg, mpi.Slice(even[:3]), mpi.Slice(even)), "and nothing is left over")
 	})
 }

@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"context"
 	"sync/atomic"
 
 	"github.com/viaduct-hpc/viaduct/mpi/core"
@@ -9,22 +10,72 @@ import (
 // A program is this process's part in a collective operation whose arguments have been checked. It
 // may be run many times, but only once at a time. A blocking operation runs it at once, a
 // non-blocking one in a goroutine, and a persistent one each time it is started.
-type program func(v *view) error
+type program struct {
+	do  func(v *view) error
+	err error // what is wrong with the arguments; do is nil then
+}
 
-// run runs a program to its end. If err is not nil, run returns err instead.
-func (c *Comm) run(do program, err error) error {
-	if err != nil {
-		return err
+// A collective is the names of a collective operation in its three forms.
+type collective struct{ blocking, nonblocking, persistent string }
+
+// now runs a collective operation to its end.
+func (c *Comm) now(ctx context.Context, of *collective, root int, b *Buffer, p program) error {
+	call := c.enterIf(of.blocking, root, Undefined, b)
+	return c.leave(call, c.run(ctx, p))
+}
+
+// later begins a collective operation, or prepares it, as how says.
+func (c *Comm) later(of *collective, root int, b *Buffer, p program, how []Mode) Request {
+	name := of.nonblocking
+	persistent, err := onlyPersistent(how)
+	if persistent {
+		name = of.persistent
+	}
+	call := c.enterIf(name, root, Undefined, b)
+	if p.err != nil {
+		err = p.err
+	}
+	var r Request
+	switch {
+	case err != nil:
+	case persistent:
+		r = c.prepare(p.do)
+	default:
+		r, err = c.begin(p.do)
+	}
+	c.seen(call, err)
+	return c.began(r, err)
+}
+
+// run runs a program to its end, or until ctx ends.
+func (c *Comm) run(ctx context.Context, p program) error {
+	if p.err != nil {
+		return p.err
 	}
 	v := c.take(c.number())
-	return c.put(v, do(v))
+	if endless(ctx) {
+		return c.put(v, p.do(v))
+	}
+	return c.bounded(ctx, func() error { return c.put(v, p.do(v)) })
+}
+
+// bounded does what several processes do together on the communicator. If ctx ends first, they
+// cannot agree any more on what they are doing: bounded revokes the communicator, and returns ctx's
+// error.
+func (c *Comm) bounded(ctx context.Context, do func() error) error {
+	if endless(ctx) {
+		return do()
+	}
+	stop := context.AfterFunc(ctx, c.revoke)
+	err := do()
+	if !stop() {
+		return ctx.Err()
+	}
+	return err
 }
 
 // begin starts a program, and returns a request that completes when the program ends.
-func (c *Comm) begin(do program, err error) (Request, error) {
-	if err != nil {
-		return Request{}, err
-	}
+func (c *Comm) begin(do func(v *view) error) (Request, error) {
 	r, t, err := c.round(do)
 	if err != nil {
 		return Request{}, err
@@ -35,46 +86,48 @@ func (c *Comm) begin(do program, err error) (Request, error) {
 }
 
 // prepare makes a persistent request that runs a program (MPI-4.1, 6.13).
-func (c *Comm) prepare(do program, err error) (Request, error) {
-	if err != nil {
-		return Request{}, err
-	}
+func (c *Comm) prepare(do func(v *view) error) Request {
 	o := &origin{comm: c}
 	o.start = func() (core.Request, error) {
 		r, t, err := c.round(do)
 		o.task.Store(t)
 		return r, err
 	}
-	return Request{from: o}, nil
+	return Request{from: o}
 }
 
 // round starts one run of a program in a goroutine of its own.
-func (c *Comm) round(do program) (core.Request, *task, error) {
+func (c *Comm) round(do func(v *view) error) (core.Request, *task, error) {
 	if err := c.hold(); err != nil {
 		return core.Request{}, nil, err
 	}
-	r, end := c.p.engine.NewOp(nil) // nothing cancels a collective operation (MPI-4.1, 6.12)
-	t := &task{comm: c, do: do, view: c.take(c.number()), end: end}
+	v := c.take(c.number())
+	r, t := c.newTask(func() (core.Status, error) { return core.Empty, c.put(v, do(v)) })
 	go t.run()
 	return r, t, nil
 }
 
-// A task is one run of a program. Its goroutine runs it, unless a caller that waits for it does so
-// first, which saves the cost of waking goroutines.
+// newTask makes a task on a communicator that is held.
+func (c *Comm) newTask(do func() (core.Status, error)) (core.Request, *task) {
+	r, end := c.p.engine.NewOp(nil) // nothing cancels a collective operation (MPI-4.1, 6.12)
+	return r, &task{comm: c, do: do, end: end}
+}
+
+// A task is one run of an operation that waits for others. A goroutine runs it, unless a caller that
+// waits for it does so first, which saves the cost of waking goroutines.
 type task struct {
 	comm  *Comm
-	do    program
-	view  *view
+	do    func() (core.Status, error)
 	end   func(core.Status, error)
 	begun atomic.Bool
 }
 
-// run runs the program if it has not begun yet.
+// run runs the task if it has not begun yet.
 func (t *task) run() {
 	if t.begun.Swap(true) {
 		return
 	}
-	err := t.comm.put(t.view, t.do(t.view))
+	st, err := t.do()
 	t.comm.drop()
-	t.end(core.Empty, err)
+	t.end(st, err)
 }

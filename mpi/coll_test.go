@@ -1,6 +1,7 @@
 package mpi_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -104,31 +105,37 @@ const (
 )
 
 // do runs an operation in the mode.
-func (m mode) do(t *testing.T, now func() error, begin, prepare func() (mpi.Request, error)) {
+func (m mode) do(t *testing.T, now func() error, begin func(how ...mpi.Mode) mpi.Request) {
 	t.Helper()
 	switch m {
 	case blocking:
 		require.NoError(t, now())
 	case nonBlocking:
-		r, err := begin()
-		require.NoError(t, err)
-		_, err = r.Wait()
+		_, err := begin().Wait(bg)
 		require.NoError(t, err)
 	case persistent:
-		r, err := prepare()
-		require.NoError(t, err)
+		r := begin(mpi.Persistent)
 		require.NoError(t, r.Start())
-		_, err = r.Wait()
+		_, err := r.Wait(bg)
 		require.NoError(t, err)
 		require.NoError(t, r.Free())
 	}
+}
+
+// given returns the memory of xs, or InPlace if xs is nil.
+func given[T any](xs []T) mpi.Buffer {
+	if xs == nil {
+		return mpi.InPlace
+	}
+	return mpi.Slice(xs)
 }
 
 // A trial is the parameters of one operation, the same on all ranks.
 type trial struct {
 	t       *testing.T
 	c       *mpi.Comm
-	rng     *rand.Rand // the same on all ranks
+	ctx     context.Context // of blocking calls
+	rng     *rand.Rand      // the same on all ranks
 	mode    mode
 	count   int
 	root    int
@@ -205,9 +212,10 @@ func TestCollectivesOver(t *testing.T) {
 
 func collectiveProgram(t *testing.T, c *mpi.Comm, seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, uint64(c.Size())))
+	contexts := []context.Context{bg, t.Context()} // the second may end
 	for range 10 {
 		tr := &trial{
-			t: t, c: c, rng: rng,
+			t: t, c: c, ctx: contexts[rng.IntN(len(contexts))], rng: rng,
 			mode:    mode(rng.IntN(int(modes))),
 			count:   []int{0, 1, 2, 7, 100, 3000, 40_000}[rng.IntN(7)],
 			root:    rng.IntN(c.Size()),

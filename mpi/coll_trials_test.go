@@ -8,9 +8,8 @@ import (
 
 func barrierTrial[T comparable](tr *trial, _ kind[T]) {
 	tr.mode.do(tr.t,
-		func() error { return mpi.Barrier(tr.c) },
-		func() (mpi.Request, error) { return mpi.Ibarrier(tr.c) },
-		func() (mpi.Request, error) { return mpi.BarrierInit(tr.c) })
+		func() error { return tr.c.Barrier(tr.ctx) },
+		func(how ...mpi.Mode) mpi.Request { return tr.c.Ibarrier(how...) })
 }
 
 func bcastTrial[T comparable](tr *trial, k kind[T]) {
@@ -18,10 +17,10 @@ func bcastTrial[T comparable](tr *trial, k kind[T]) {
 	if tr.c.Rank() == tr.root {
 		xs = k.slice(tr.root, 0, tr.count)
 	}
+	b := mpi.Slice(xs)
 	tr.mode.do(tr.t,
-		func() error { return mpi.Bcast(tr.c, xs, tr.root) },
-		func() (mpi.Request, error) { return mpi.Ibcast(tr.c, xs, tr.root) },
-		func() (mpi.Request, error) { return mpi.BcastInit(tr.c, xs, tr.root) })
+		func() error { return tr.c.Bcast(tr.ctx, b, tr.root) },
+		func(how ...mpi.Mode) mpi.Request { return tr.c.Ibcast(b, tr.root, how...) })
 	same(tr.t, k.slice(tr.root, 0, tr.count), xs, "bcast")
 }
 
@@ -39,10 +38,10 @@ func gatherTrial[T comparable](tr *trial, k kind[T]) {
 			in = nil
 		}
 	}
+	give, get := given(in), mpi.Slice(out)
 	tr.mode.do(tr.t,
-		func() error { return mpi.Gather(tr.c, in, out, tr.root) },
-		func() (mpi.Request, error) { return mpi.Igather(tr.c, in, out, tr.root) },
-		func() (mpi.Request, error) { return mpi.GatherInit(tr.c, in, out, tr.root) })
+		func() error { return tr.c.Gather(tr.ctx, give, get, tr.root) },
+		func(how ...mpi.Mode) mpi.Request { return tr.c.Igather(give, get, tr.root, how...) })
 	same(tr.t, want, out, "gather")
 }
 
@@ -68,10 +67,10 @@ func gathervTrial[T comparable](tr *trial, k kind[T]) {
 			in = nil
 		}
 	}
+	give, get := given(in), mpi.Slice(out).Parts(counts, displs)
 	tr.mode.do(tr.t,
-		func() error { return mpi.Gatherv(tr.c, in, out, counts, displs, tr.root) },
-		func() (mpi.Request, error) { return mpi.Igatherv(tr.c, in, out, counts, displs, tr.root) },
-		func() (mpi.Request, error) { return mpi.GathervInit(tr.c, in, out, counts, displs, tr.root) })
+		func() error { return tr.c.Gatherv(tr.ctx, give, get, tr.root) },
+		func(how ...mpi.Mode) mpi.Request { return tr.c.Igatherv(give, get, tr.root, how...) })
 	same(tr.t, want, out, "gatherv")
 }
 
@@ -85,10 +84,10 @@ func scatterTrial[T comparable](tr *trial, k kind[T]) {
 			out, want = nil, nil
 		}
 	}
+	give, get := mpi.Slice(in), given(out)
 	tr.mode.do(tr.t,
-		func() error { return mpi.Scatter(tr.c, in, out, tr.root) },
-		func() (mpi.Request, error) { return mpi.Iscatter(tr.c, in, out, tr.root) },
-		func() (mpi.Request, error) { return mpi.ScatterInit(tr.c, in, out, tr.root) })
+		func() error { return tr.c.Scatter(tr.ctx, give, get, tr.root) },
+		func(how ...mpi.Mode) mpi.Request { return tr.c.Iscatter(give, get, tr.root, how...) })
 	same(tr.t, want, out, "scatter")
 }
 
@@ -104,10 +103,10 @@ func scattervTrial[T comparable](tr *trial, k kind[T]) {
 			out, want = nil, nil
 		}
 	}
+	give, get := mpi.Slice(in).Parts(counts, displs), given(out)
 	tr.mode.do(tr.t,
-		func() error { return mpi.Scatterv(tr.c, in, out, counts, displs, tr.root) },
-		func() (mpi.Request, error) { return mpi.Iscatterv(tr.c, in, out, counts, displs, tr.root) },
-		func() (mpi.Request, error) { return mpi.ScattervInit(tr.c, in, out, counts, displs, tr.root) })
+		func() error { return tr.c.Scatterv(tr.ctx, give, get, tr.root) },
+		func(how ...mpi.Mode) mpi.Request { return tr.c.Iscatterv(give, get, tr.root, how...) })
 	same(tr.t, want, out, "scatterv")
 }
 
@@ -122,10 +121,10 @@ func allgatherTrial[T comparable](tr *trial, k kind[T]) {
 		copy(out[me*tr.count:], in)
 		in = nil
 	}
+	give, get := given(in), mpi.Slice(out)
 	tr.mode.do(tr.t,
-		func() error { return mpi.Allgather(tr.c, in, out) },
-		func() (mpi.Request, error) { return mpi.Iallgather(tr.c, in, out) },
-		func() (mpi.Request, error) { return mpi.AllgatherInit(tr.c, in, out) })
+		func() error { return tr.c.Allgather(tr.ctx, give, get) },
+		func(how ...mpi.Mode) mpi.Request { return tr.c.Iallgather(give, get, how...) })
 	same(tr.t, want, out, "allgather")
 }
 
@@ -138,10 +137,10 @@ func allgathervTrial[T comparable](tr *trial, k kind[T]) {
 		copy(out[at(displs, counts, me):], in)
 		in = nil
 	}
+	give, get := given(in), mpi.Slice(out).Parts(counts, displs)
 	tr.mode.do(tr.t,
-		func() error { return mpi.Allgatherv(tr.c, in, out, counts, displs) },
-		func() (mpi.Request, error) { return mpi.Iallgatherv(tr.c, in, out, counts, displs) },
-		func() (mpi.Request, error) { return mpi.AllgathervInit(tr.c, in, out, counts, displs) })
+		func() error { return tr.c.Allgather(tr.ctx, give, get) },
+		func(how ...mpi.Mode) mpi.Request { return tr.c.Iallgather(give, get, how...) })
 	same(tr.t, spread(k, counts, displs, length), out, "allgatherv")
 }
 
@@ -156,10 +155,10 @@ func alltoallTrial[T comparable](tr *trial, k kind[T]) {
 		copy(out, in)
 		in = nil
 	}
+	give, get := given(in), mpi.Slice(out)
 	tr.mode.do(tr.t,
-		func() error { return mpi.Alltoall(tr.c, in, out) },
-		func() (mpi.Request, error) { return mpi.Ialltoall(tr.c, in, out) },
-		func() (mpi.Request, error) { return mpi.AlltoallInit(tr.c, in, out) })
+		func() error { return tr.c.Alltoall(tr.ctx, give, get) },
+		func(how ...mpi.Mode) mpi.Request { return tr.c.Ialltoall(give, get, how...) })
 	same(tr.t, want, out, "alltoall")
 }
 
@@ -182,19 +181,14 @@ func alltoallvTrial[T comparable](tr *trial, k kind[T]) {
 		copy(in[at(inDispls, counts, r):], k.slice(me, 1000*r, count))
 		copy(want[at(outDispls, counts, r):], k.slice(r, 1000*me, count))
 	}
-	inCounts := counts
+	give, get := mpi.Slice(in).Parts(counts, inDispls), mpi.Slice(out).Parts(counts, outDispls)
 	if tr.inPlace {
 		copy(out, in)
-		in, inCounts, inDispls = nil, nil, nil
+		give = mpi.InPlace
 	}
 	tr.mode.do(tr.t,
-		func() error { return mpi.Alltoallv(tr.c, in, out, inCounts, inDispls, counts, outDispls) },
-		func() (mpi.Request, error) {
-			return mpi.Ialltoallv(tr.c, in, out, inCounts, inDispls, counts, outDispls)
-		},
-		func() (mpi.Request, error) {
-			return mpi.AlltoallvInit(tr.c, in, out, inCounts, inDispls, counts, outDispls)
-		})
+		func() error { return tr.c.Alltoall(tr.ctx, give, get) },
+		func(how ...mpi.Mode) mpi.Request { return tr.c.Ialltoall(give, get, how...) })
 	same(tr.t, want, out, "alltoallv")
 }
 
@@ -208,24 +202,24 @@ func reduceTrial[T comparable](tr *trial, k kind[T]) {
 			out, in = in, nil
 		}
 	}
+	give, get := given(in), mpi.Slice(out)
 	tr.mode.do(tr.t,
-		func() error { return mpi.Reduce(tr.c, in, out, k.op, tr.root) },
-		func() (mpi.Request, error) { return mpi.Ireduce(tr.c, in, out, k.op, tr.root) },
-		func() (mpi.Request, error) { return mpi.ReduceInit(tr.c, in, out, k.op, tr.root) })
+		func() error { return tr.c.Reduce(tr.ctx, give, get, k.op, tr.root) },
+		func(how ...mpi.Mode) mpi.Request { return tr.c.Ireduce(give, get, k.op, tr.root, how...) })
 	same(tr.t, want, out, "reduce")
 }
 
 // in and out of a reduction, and how it is called, for those where all ranks get something.
 func reductionTrial[T comparable](tr *trial, in, out, want []T, what string,
-	now func(in, out []T) error, begin, prepare func(in, out []T) (mpi.Request, error)) {
+	now func(in, out mpi.Buffer) error, begin func(in, out mpi.Buffer, how []mpi.Mode) mpi.Request) {
 	before := slices.Clone(in)
 	if tr.inPlace {
 		out, in = in, nil
 	}
+	give, get := given(in), mpi.Slice(out)
 	tr.mode.do(tr.t,
-		func() error { return now(in, out) },
-		func() (mpi.Request, error) { return begin(in, out) },
-		func() (mpi.Request, error) { return prepare(in, out) })
+		func() error { return now(give, get) },
+		func(how ...mpi.Mode) mpi.Request { return begin(give, get, how) })
 	same(tr.t, want, out[:len(want)], what)
 	if !tr.inPlace {
 		same(tr.t, before, in, what+" must not change in")
@@ -234,34 +228,44 @@ func reductionTrial[T comparable](tr *trial, in, out, want []T, what string,
 
 func allreduceTrial[T comparable](tr *trial, k kind[T]) {
 	reductionTrial(tr, k.slice(tr.c.Rank(), 0, tr.count), make([]T, tr.count), k.folded(0, tr.c.Size(), 0, tr.count), "allreduce",
-		func(in, out []T) error { return mpi.Allreduce(tr.c, in, out, k.op) },
-		func(in, out []T) (mpi.Request, error) { return mpi.Iallreduce(tr.c, in, out, k.op) },
-		func(in, out []T) (mpi.Request, error) { return mpi.AllreduceInit(tr.c, in, out, k.op) })
+		func(in, out mpi.Buffer) error { return tr.c.Allreduce(tr.ctx, in, out, k.op) },
+		func(in, out mpi.Buffer, how []mpi.Mode) mpi.Request { return tr.c.Iallreduce(in, out, k.op, how...) })
 }
 
 func reduceScatterBlockTrial[T comparable](tr *trial, k kind[T]) {
 	n, me := tr.c.Size(), tr.c.Rank()
 	reductionTrial(tr, k.slice(me, 0, n*tr.count), make([]T, tr.count), k.folded(0, n, me*tr.count, tr.count), "reduce-scatter-block",
-		func(in, out []T) error { return mpi.ReduceScatterBlock(tr.c, in, out, k.op) },
-		func(in, out []T) (mpi.Request, error) { return mpi.IreduceScatterBlock(tr.c, in, out, k.op) },
-		func(in, out []T) (mpi.Request, error) { return mpi.ReduceScatterBlockInit(tr.c, in, out, k.op) })
+		func(in, out mpi.Buffer) error { return tr.c.ReduceScatter(tr.ctx, in, out, k.op) },
+		func(in, out mpi.Buffer, how []mpi.Mode) mpi.Request {
+			return tr.c.IreduceScatter(in, out, k.op, how...)
+		})
 }
 
 func reduceScatterTrial[T comparable](tr *trial, k kind[T]) {
 	n, me := tr.c.Size(), tr.c.Rank()
 	counts, sum := tr.counts(n)
+	divide := func(in, out mpi.Buffer) (mpi.Buffer, mpi.Buffer) {
+		if tr.inPlace {
+			return in, out.Parts(counts, nil)
+		}
+		return in.Parts(counts, nil), out
+	}
 	reductionTrial(tr, k.slice(me, 0, sum), make([]T, counts[me]), k.folded(0, n, at(nil, counts, me), counts[me]), "reduce-scatter",
-		func(in, out []T) error { return mpi.ReduceScatter(tr.c, in, out, counts, k.op) },
-		func(in, out []T) (mpi.Request, error) { return mpi.IreduceScatter(tr.c, in, out, counts, k.op) },
-		func(in, out []T) (mpi.Request, error) { return mpi.ReduceScatterInit(tr.c, in, out, counts, k.op) })
+		func(in, out mpi.Buffer) error {
+			in, out = divide(in, out)
+			return tr.c.ReduceScatter(tr.ctx, in, out, k.op)
+		},
+		func(in, out mpi.Buffer, how []mpi.Mode) mpi.Request {
+			in, out = divide(in, out)
+			return tr.c.IreduceScatter(in, out, k.op, how...)
+		})
 }
 
 func scanTrial[T comparable](tr *trial, k kind[T]) {
 	me := tr.c.Rank()
 	reductionTrial(tr, k.slice(me, 0, tr.count), make([]T, tr.count), k.folded(0, me+1, 0, tr.count), "scan",
-		func(in, out []T) error { return mpi.Scan(tr.c, in, out, k.op) },
-		func(in, out []T) (mpi.Request, error) { return mpi.Iscan(tr.c, in, out, k.op) },
-		func(in, out []T) (mpi.Request, error) { return mpi.ScanInit(tr.c, in, out, k.op) })
+		func(in, out mpi.Buffer) error { return tr.c.Scan(tr.ctx, in, out, k.op) },
+		func(in, out mpi.Buffer, how []mpi.Mode) mpi.Request { return tr.c.Iscan(in, out, k.op, how...) })
 }
 
 func exscanTrial[T comparable](tr *trial, k kind[T]) {
@@ -271,7 +275,6 @@ func exscanTrial[T comparable](tr *trial, k kind[T]) {
 		want = k.folded(0, me, 0, tr.count)
 	}
 	reductionTrial(tr, k.slice(me, 0, tr.count), make([]T, tr.count), want, "exscan",
-		func(in, out []T) error { return mpi.Exscan(tr.c, in, out, k.op) },
-		func(in, out []T) (mpi.Request, error) { return mpi.Iexscan(tr.c, in, out, k.op) },
-		func(in, out []T) (mpi.Request, error) { return mpi.ExscanInit(tr.c, in, out, k.op) })
+		func(in, out mpi.Buffer) error { return tr.c.Exscan(tr.ctx, in, out, k.op) },
+		func(in, out mpi.Buffer, how []mpi.Mode) mpi.Request { return tr.c.Iexscan(in, out, k.op, how...) })
 }

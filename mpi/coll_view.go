@@ -15,7 +15,7 @@ const (
 	tagCollective  = iota * core.CommonTags // collective operations, by sequence number
 	tagCreateGroup                          // CreateGroup, by the user's tag
 	tagIntercomm                            // IntercommCreate over it as the bridge, by the user's tag
-	tagFailure                              // operations that work although processes failed: Agree and Shrink
+	tagFailure                              // agreements of Shrink, whose messages have a context of their own; partitioned messages
 	userTagMax     = core.CommonTags - 1
 )
 

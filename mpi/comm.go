@@ -22,7 +22,7 @@ type Comm struct {
 	remote *group.Group[*core.Proc]     // the other group; nil unless it is an inter-communicator
 	rank   int                          // this process's, in group
 	peers  int                          // the number of ranks that messages go to and come from
-	freed  atomic.Bool                  // the communicator can no longer be used
+	state  atomic.Uint32                // commLive, or why the communicator cannot be used
 	own    origin                       // of the communicator's requests
 	onErr  atomic.Pointer[ErrorHandler] // nil: errors are returned
 	bsends bsendBuffer                  // memory that AttachBuffer gave the communicator
@@ -32,13 +32,32 @@ type Comm struct {
 	name string // guarded by mu
 }
 
+// States of a communicator.
+const (
+	commLive    = iota
+	commNotMade // Idup has returned it, but its request has not ended
+	commFreed
+)
+
 // openComm makes a communicator of a context that is free in all its processes. local contains this
 // process; remote is nil unless the communicator is an inter-communicator. The new communicator
 // gets parent's error handler; if parent is nil, errors are returned.
 func (p *Process) openComm(ctx core.ContextID, local, remote *group.Group[*core.Proc], parent *Comm) (*Comm, error) {
-	c := &Comm{p: p, ctx: ctx, group: local, remote: remote, rank: local.Rank(p.engine.Self())}
+	c := new(Comm)
+	if err := p.openInto(c, ctx, local, remote, parent); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// openInto is openComm for a Comm that the caller has made.
+func (p *Process) openInto(c *Comm, ctx core.ContextID, local, remote *group.Group[*core.Proc], parent *Comm) error {
+	if c.p == nil { // Idup has set it, and others may read it
+		c.p = p
+	}
+	c.ctx, c.group, c.remote, c.rank = ctx, local, remote, local.Rank(p.engine.Self())
 	if c.rank == group.Undefined {
-		return nil, errclass.New(errclass.Group, "this process is not in the group that the communicator is for")
+		return errclass.New(errclass.Group, "this process is not in the group that the communicator is for")
 	}
 	to := local
 	if remote != nil {
@@ -55,13 +74,13 @@ func (p *Process) openComm(ctx core.ContextID, local, remote *group.Group[*core.
 	}
 	var err error
 	if c.p2p, err = p.engine.OpenScope(ctx, c.rank, peers); err != nil {
-		return nil, err
+		return err
 	}
 	if c.coll, err = p.engine.OpenScope(ctx+1, c.rank, peers); err != nil {
 		_ = c.p2p.Close() // nothing was posted in it
-		return nil, err
+		return err
 	}
-	return c, nil
+	return nil
 }
 
 // Process returns the process that the communicator belongs to, or nil for a nil Comm.
@@ -89,21 +108,12 @@ func (c *Comm) Size() int {
 	return c.group.Size()
 }
 
-// RemoteSize returns the number of processes in the remote group of an inter-communicator, and 0
-// for any other communicator (MPI_Comm_remote_size; MPI-4.1, 7.6.1).
-func (c *Comm) RemoteSize() int {
-	if c == nil {
-		return 0
-	}
-	return c.remote.Size()
-}
-
 // IsInter tells whether c is an inter-communicator (MPI_Comm_test_inter; MPI-4.1, 7.6.1).
 func (c *Comm) IsInter() bool { return c != nil && c.remote != nil }
 
-// Name returns the name that SetName set. The communicators that a process begins with have the
+// String returns the name that SetName set. The communicators that a process begins with have the
 // names that the standard gives them (MPI_Comm_get_name; MPI-4.1, 7.8).
-func (c *Comm) Name() string {
+func (c *Comm) String() string {
 	if c == nil {
 		return "MPI_COMM_NULL"
 	}
@@ -130,6 +140,3 @@ func (c *Comm) SetName(name string) (err error) {
 	c.name = name
 	return nil
 }
-
-// String returns the communicator's name.
-func (c *Comm) String() string { return c.Name() }

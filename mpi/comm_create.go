@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"context"
 	"encoding/binary"
 
 	"github.com/viaduct-hpc/viaduct/mpi/attr"
@@ -56,7 +57,12 @@ func contextsOf(inter bool) int {
 // other would never learn. The processes wait for each other in the parent, so if one of them has
 // failed, revoking the parent ends the wait. Until then no process can revoke the new communicator.
 func (p *Process) open(v *view, ids []core.ContextID, local, remote *Group, parent *Comm) (*Comm, error) {
-	c, err := p.openAlone(ids, local, remote, parent)
+	return p.openTogether(new(Comm), v, ids, local, remote, parent)
+}
+
+// openTogether is open for a Comm that the caller has made.
+func (p *Process) openTogether(made *Comm, v *view, ids []core.ContextID, local, remote *Group, parent *Comm) (*Comm, error) {
+	c, err := p.openAlone(made, ids, local, remote, parent)
 	if berr := v.ended(barrier(v)); err == nil {
 		err = berr
 	}
@@ -67,9 +73,9 @@ func (p *Process) open(v *view, ids []core.ContextID, local, remote *Group, pare
 	return c, err
 }
 
-// openAlone is open without waiting for the other processes.
-func (p *Process) openAlone(ids []core.ContextID, local, remote *Group, parent *Comm) (*Comm, error) {
-	c, err := p.openBoth(ids, local, remote, parent)
+// openAlone is openTogether without waiting for the other processes.
+func (p *Process) openAlone(made *Comm, ids []core.ContextID, local, remote *Group, parent *Comm) (*Comm, error) {
+	c, err := p.openBoth(made, ids, local, remote, parent)
 	if c == nil {
 		for _, id := range ids {
 			p.taken.release(id)
@@ -78,13 +84,16 @@ func (p *Process) openAlone(ids []core.ContextID, local, remote *Group, parent *
 	return c, err
 }
 
-func (p *Process) openBoth(ids []core.ContextID, local, remote *Group, parent *Comm) (*Comm, error) {
+func (p *Process) openBoth(c *Comm, ids []core.ContextID, local, remote *Group, parent *Comm) (*Comm, error) {
 	if local == nil {
 		return nil, nil
 	}
-	c, err := p.openComm(ids[0], local, remote, parent)
-	if err != nil || remote == nil {
-		return c, err
+	err := p.openInto(c, ids[0], local, remote, parent)
+	switch {
+	case err != nil:
+		return nil, err
+	case remote == nil:
+		return c, nil
 	}
 	if c.parts.local, err = p.openComm(ids[1], local, nil, nil); err != nil {
 		_, _ = c.p2p.Close(), c.coll.Close() // nothing was posted
@@ -96,99 +105,85 @@ func (p *Process) openBoth(ids []core.ContextID, local, remote *Group, parent *C
 
 // Dup makes a communicator of the same processes with contexts of its own (MPI_Comm_dup; MPI-4.1,
 // 7.4.2). The duplicate has the info and the topology of c, and the attributes that their copy
-// functions give it. All processes of c must call it.
-func (c *Comm) Dup() (dup *Comm, err error) {
+// functions give it; SetInfo gives it other info (MPI_Comm_dup_with_info). All processes of c must
+// call it.
+func (c *Comm) Dup(ctx context.Context) (dup *Comm, err error) {
 	defer c.call("MPI_Comm_dup", &err)()
-	err = c.run(c.duplicate(&dup, nil))
-	return dup, err
-}
-
-// DupWithInfo is Dup with other info (MPI_Comm_dup_with_info; MPI-4.1, 7.4.2).
-func (c *Comm) DupWithInfo(hints *Info) (dup *Comm, err error) {
-	defer c.call("MPI_Comm_dup_with_info", &err)()
-	err = c.run(c.duplicate(&dup, &hints))
-	return dup, err
-}
-
-// Idup is the non-blocking Dup: *dup is set when the request completes, not before. Info and
-// attributes are copied at once (MPI_Comm_idup; MPI-4.1, 7.4.2).
-func (c *Comm) Idup(dup **Comm) (r Request, err error) {
-	defer c.call("MPI_Comm_idup", &err)()
-	if dup == nil {
-		return Request{}, errNoDup
-	}
-	return c.begin(c.duplicate(dup, nil))
-}
-
-// IdupWithInfo is Idup with other info (MPI_Comm_idup_with_info; MPI-4.1, 7.4.2).
-func (c *Comm) IdupWithInfo(dup **Comm, hints *Info) (r Request, err error) {
-	defer c.call("MPI_Comm_idup_with_info", &err)()
-	if dup == nil {
-		return Request{}, errNoDup
-	}
-	return c.begin(c.duplicate(dup, &hints))
-}
-
-var errNoDup = errclass.New(errclass.Arg, "nowhere to put the new communicator: give the address of a *Comm")
-
-// duplicate returns the program of Dup. hints points to the info of the new communicator; if hints
-// is nil, it gets that of c. Info and attributes are copied here, so later changes are not in the
-// duplicate of an Idup.
-func (c *Comm) duplicate(dup **Comm, hints **Info) (program, error) {
-	if err := c.checkLive(); err != nil {
+	made := new(Comm)
+	if err := c.run(ctx, c.duplicate(made)); err != nil {
 		return nil, err
 	}
-	given := c.parts.info.Load() // never modified
-	if hints != nil {
-		given, _ = (*hints).Dup() // fails only for a nil Info, which needs no copy
+	return made, nil
+}
+
+// Idup is the non-blocking Dup. The duplicate can be used once the request has ended. Info and
+// attributes are copied at once (MPI_Comm_idup, MPI_Comm_idup_with_info; MPI-4.1, 7.4.2).
+func (c *Comm) Idup() (*Comm, Request) {
+	var made *Comm
+	if c != nil {
+		made = &Comm{p: c.p}
+		made.state.Store(commNotMade)
 	}
+	return made, c.later(&idupNames, Undefined, &InPlace, c.duplicate(made), nil)
+}
+
+var idupNames = collective{nonblocking: "MPI_Comm_idup"}
+
+// duplicate returns the program of Dup, which makes the communicator dup. Info and attributes are
+// copied here, so later changes are not in the duplicate of an Idup.
+func (c *Comm) duplicate(dup *Comm) program {
+	if err := c.checkLive(); err != nil {
+		return failed(err)
+	}
+	given := c.parts.info.Load() // never modified
 	var attrs attr.List[*Comm]
-	failed := c.parts.attrs.CopyTo(c, &attrs, c)
-	return func(v *view) error {
-		made, err := c.remake(v)
+	refused := c.parts.attrs.CopyTo(c, &attrs, c)
+	return program{do: func(v *view) error {
+		err := c.remake(v, dup)
 		switch {
 		case err != nil:
 			attrs.Drop(c)
 			return err
-		case failed != nil: // the other processes have made it
-			_ = made.free()
-			return failed
+		case refused != nil: // the other processes have made it
+			_ = dup.free()
+			return refused
 		}
-		made.parts.topology = c.parts.topology
-		made.keepInfo(given)
-		attrs.MoveTo(&made.parts.attrs)
-		*dup = made
+		dup.parts.topology = c.parts.topology
+		dup.keepInfo(given)
+		attrs.MoveTo(&dup.parts.attrs)
+		dup.state.Store(commLive)
 		return nil
-	}, nil
+	}}
 }
 
 // remake makes a communicator of the processes of c.
-func (c *Comm) remake(v *view) (*Comm, error) {
+func (c *Comm) remake(v *view, made *Comm) error {
 	ids, err := c.contexts(v, contextsOf(c.IsInter()))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return c.p.open(v, ids, c.group, c.remote, c)
+	_, err = c.p.openTogether(made, v, ids, c.group, c.remote, c)
+	return err
 }
 
 // Create makes a communicator of a group of processes of c; the other processes get nil
 // (MPI_Comm_create; MPI-4.1, 7.4.2). All processes of c must call it, and those in one group with
 // the same group. On an inter-communicator, g is a subset of the local group, and the result is an
 // inter-communicator too.
-func (c *Comm) Create(g *Group) (made *Comm, err error) {
+func (c *Comm) Create(ctx context.Context, g *Group) (made *Comm, err error) {
 	defer c.call("MPI_Comm_create", &err)()
-	err = c.run(c.create(&made, g))
+	err = c.run(ctx, c.create(&made, g))
 	return made, err
 }
 
-func (c *Comm) create(made **Comm, g *Group) (program, error) {
+func (c *Comm) create(made **Comm, g *Group) program {
 	if err := c.checkLive(); err != nil {
-		return nil, err
+		return failed(err)
 	}
 	if _, err := c.ranksOf(g); err != nil {
-		return nil, err
+		return failed(err)
 	}
-	return func(v *view) error {
+	return program{do: func(v *view) error {
 		remote, err := c.othersIn(v, g)
 		if err != nil {
 			return err
@@ -203,7 +198,7 @@ func (c *Comm) create(made **Comm, g *Group) (program, error) {
 		}
 		*made, err = c.p.open(v, ids, local, remote, c)
 		return err
-	}, nil
+	}}
 }
 
 // ranksOf returns the ranks in c of a group's processes.
@@ -245,7 +240,7 @@ func (c *Comm) othersIn(v *view, g *Group) (*Group, error) {
 // CreateGroup makes a communicator of a group of processes of c. Only these processes call it, with
 // the same group and tag (MPI_Comm_create_group; MPI-4.1, 7.4.2). Several goroutines may make
 // communicators of the same processes at once with different tags, which are 0 to 2^26-1 here.
-func (c *Comm) CreateGroup(g *Group, tag int) (made *Comm, err error) {
+func (c *Comm) CreateGroup(ctx context.Context, g *Group, tag int) (made *Comm, err error) {
 	defer c.call("MPI_Comm_create_group", &err)()
 	if err := c.checkLive(); err != nil {
 		return nil, err
@@ -262,11 +257,14 @@ func (c *Comm) CreateGroup(g *Group, tag int) (made *Comm, err error) {
 	}
 	v := c.newView(ranks)
 	v.tag = tagCreateGroup | tag
-	ids, err := c.contexts(v, 1)
-	if err != nil {
-		return nil, err
-	}
-	return c.p.open(v, ids, g, nil, c)
+	err = c.bounded(ctx, func() error {
+		ids, err := c.contexts(v, 1)
+		if err == nil {
+			made, err = c.p.open(v, ids, g, nil, c)
+		}
+		return err
+	})
+	return made, err
 }
 
 // checkUserTag returns an error unless tag is valid for an operation that makes a communicator.

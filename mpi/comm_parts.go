@@ -15,6 +15,8 @@ import (
 type commParts struct {
 	// next is the number of the next collective operation.
 	next atomic.Uint32
+	// psends is how many PsendInits there were.
+	psends atomic.Uint32
 	// idle is the view of the last collective operation. The next operation uses it again, so that
 	// small ones allocate nothing.
 	idle atomic.Pointer[view]
@@ -145,11 +147,11 @@ func (c *Comm) shut() error {
 // free is Free without the attributes' delete functions.
 func (c *Comm) free() error {
 	c.parts.mu.Lock()
-	if err := c.checkLive(); err != nil {
+	if err := c.checkLive(); err != nil && c.state.Load() != commNotMade {
 		c.parts.mu.Unlock()
 		return err
 	}
-	c.freed.Store(true)
+	c.state.Store(commFreed)
 	c.parts.closing = c.parts.underWay > 0
 	later := c.parts.closing
 	c.parts.mu.Unlock()

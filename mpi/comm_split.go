@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"cmp"
+	"context"
 	"encoding/binary"
 	"hash/fnv"
 	"slices"
@@ -28,16 +29,16 @@ const (
 // (MPI_Comm_split; MPI-4.1, 7.4.2). Colours are not negative; a process with Undefined gets nil. On
 // an inter-communicator both groups are divided, and a colour without processes on the other side
 // gets nil.
-func (c *Comm) Split(color, key int) (part *Comm, err error) {
+func (c *Comm) Split(ctx context.Context, color, key int) (part *Comm, err error) {
 	defer c.call("MPI_Comm_split", &err)()
-	err = c.run(c.split(&part, color, key))
+	err = c.run(ctx, c.split(&part, color, key))
 	return part, err
 }
 
 // SplitType is Split by a property that processes have in common (MPI_Comm_split_type; MPI-4.1,
 // 7.4.2). kind is Undefined in a process that is to get nil; all others pass the same kind. Hints
 // have no effect.
-func (c *Comm) SplitType(kind SplitKind, key int, hints *Info) (part *Comm, err error) {
+func (c *Comm) SplitType(ctx context.Context, kind SplitKind, key int, hints *Info) (part *Comm, err error) {
 	defer c.call("MPI_Comm_split_type", &err)()
 	if err := c.checkLive(); err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ func (c *Comm) SplitType(kind SplitKind, key int, hints *Info) (part *Comm, err 
 	default:
 		return nil, errclass.New(errclass.Arg, "%d is no kind of split: give SplitShared, SplitHardware or Undefined", kind)
 	}
-	err = c.run(c.split(&part, color, key))
+	err = c.run(ctx, c.split(&part, color, key))
 	return part, err
 }
 
@@ -81,14 +82,14 @@ func inOrder(places []place) []int {
 // splitBytes is the size of the colour and key that each process sends.
 const splitBytes = 16
 
-func (c *Comm) split(part **Comm, color, key int) (program, error) {
+func (c *Comm) split(part **Comm, color, key int) program {
 	if err := c.checkLive(); err != nil {
-		return nil, err
+		return failed(err)
 	}
 	if color < 0 && color != Undefined {
-		return nil, errclass.New(errclass.Arg, "the colour is %d: give 0 or more, or Undefined for none", color)
+		return failed(errclass.New(errclass.Arg, "the colour is %d: give 0 or more, or Undefined for none", color))
 	}
-	return func(v *view) error {
+	return program{do: func(v *view) error {
 		var mine [splitBytes]byte
 		binary.LittleEndian.PutUint64(mine[:], uint64(int64(color)))
 		binary.LittleEndian.PutUint64(mine[8:], uint64(int64(key)))
@@ -105,7 +106,7 @@ func (c *Comm) split(part **Comm, color, key int) (program, error) {
 		}
 		*part, err = c.p.open(v, ids, local, remote, c)
 		return err
-	}, nil
+	}}
 }
 
 // sameColor returns the groups of the processes with a colour, in the local and the remote group.

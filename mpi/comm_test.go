@@ -9,6 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/mpi"
+	"github.com/viaduct-hpc/viaduct/mpi/attr"
+	"github.com/viaduct-hpc/viaduct/mpi/group"
+	"github.com/viaduct-hpc/viaduct/mpi/info"
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
@@ -18,11 +21,11 @@ func talk(t *testing.T, c *mpi.Comm) {
 	t.Helper()
 	me, n := c.Rank(), c.Size()
 	got := []int{-1}
-	_, err := mpi.Sendrecv(c, []int{me}, (me+1)%n, 3, got, (me+n-1)%n, 3)
+	_, err := c.Sendrecv(bg, mpi.Slice([]int{me}), (me+1)%n, 3, mpi.Slice(got), (me+n-1)%n, 3)
 	require.NoError(t, err)
 	require.Equal(t, (me+n-1)%n, got[0])
 	sum := []int{0}
-	require.NoError(t, mpi.Allreduce(c, []int{me + 1}, sum, mpi.Sum))
+	require.NoError(t, c.Allreduce(bg, mpi.Slice([]int{me + 1}), mpi.Slice(sum), mpi.Sum))
 	require.Equal(t, n*(n+1)/2, sum[0])
 }
 
@@ -30,20 +33,19 @@ func TestDup(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 8} {
 		mpitest.Run(t, n, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 			w := p.World()
-			a, err := w.Dup()
+			a, err := w.Dup(bg)
 			require.NoError(t, err)
-			b, err := a.Dup()
+			b, err := a.Dup(bg)
 			require.NoError(t, err)
 			// The same message in three communicators is three messages.
 			right, left := (w.Rank()+1)%n, (w.Rank()+n-1)%n
 			for i, c := range []*mpi.Comm{w, a, b} {
-				r, err := mpi.Isend(c, []int{i}, right, 1)
-				require.NoError(t, err)
-				defer func() { _, _ = r.Wait() }()
+				r := c.Isend(mpi.Slice([]int{i}), right, 1)
+				defer func() { _, _ = r.Wait(bg) }()
 			}
 			for i, c := range []*mpi.Comm{b, a, w} {
 				got := []int{-1}
-				_, err := mpi.Recv(c, got, left, 1)
+				_, err := c.Recv(bg, mpi.Slice(got), left, 1)
 				require.NoError(t, err)
 				assert.Equal(t, 2-i, got[0])
 			}
@@ -57,11 +59,11 @@ func TestDup(t *testing.T) {
 			talk(t, b)
 			require.NoError(t, b.Free())
 			assert.ErrorIs(t, b.Free(), mpi.ErrComm)
-			assert.ErrorIs(t, mpi.Barrier(b), mpi.ErrComm)
-			_, err = b.Dup()
+			assert.ErrorIs(t, b.Barrier(bg), mpi.ErrComm)
+			_, err = b.Dup(bg)
 			assert.ErrorIs(t, err, mpi.ErrComm)
 			assert.ErrorIs(t, w.Free(), mpi.ErrComm)
-			_, err = (*mpi.Comm)(nil).Dup()
+			_, err = (*mpi.Comm)(nil).Dup(bg)
 			assert.ErrorIs(t, err, mpi.ErrComm)
 		})
 	}
@@ -71,16 +73,14 @@ func TestDup(t *testing.T) {
 func TestFreeWhileBusy(t *testing.T) {
 	mpitest.Run(t, 3, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		for range 20 {
-			c, err := p.World().Dup()
+			c, err := p.World().Dup(bg)
 			require.NoError(t, err)
 			sum := []int{0}
-			r, err := mpi.Iallreduce(c, []int{c.Rank()}, sum, mpi.Sum)
-			require.NoError(t, err)
-			again, err := mpi.AllreduceInit(c, []int{c.Rank()}, sum, mpi.Sum)
-			require.NoError(t, err)
+			r := c.Iallreduce(mpi.Slice([]int{c.Rank()}), mpi.Slice(sum), mpi.Sum)
+			again := c.Iallreduce(mpi.Slice([]int{c.Rank()}), mpi.Slice(sum), mpi.Sum, mpi.Persistent)
 			require.NoError(t, c.Free())
 			assert.ErrorIs(t, again.Start(), mpi.ErrComm)
-			_, err = r.Wait()
+			_, err = r.Wait(bg)
 			require.NoError(t, err)
 			assert.Equal(t, 3, sum[0])
 		}
@@ -92,11 +92,9 @@ func TestIdup(t *testing.T) {
 		made := make([]*mpi.Comm, 10)
 		requests := make([]mpi.Request, len(made))
 		for i := range made {
-			var err error
-			requests[i], err = p.World().Idup(&made[i])
-			require.NoError(t, err)
+			made[i], requests[i] = p.World().Idup()
 		}
-		require.NoError(t, mpi.WaitAll(requests...))
+		require.NoError(t, mpi.WaitAll(bg, requests...))
 		for _, c := range made {
 			talk(t, c)
 			require.NoError(t, c.Free())
@@ -109,7 +107,7 @@ func TestSplit(t *testing.T) {
 		mpitest.Run(t, n, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 			w := p.World()
 			// Thirds, in which the ranks are in reverse.
-			third, err := w.Split(w.Rank()%3, -w.Rank())
+			third, err := w.Split(bg, w.Rank()%3, -w.Rank())
 			require.NoError(t, err)
 			talk(t, third)
 			of := 0
@@ -124,7 +122,7 @@ func TestSplit(t *testing.T) {
 			if w.Rank() == 0 {
 				color = mpi.Undefined
 			}
-			rest, err := w.Split(color, 0)
+			rest, err := w.Split(bg, color, 0)
 			require.NoError(t, err)
 			if w.Rank() == 0 {
 				assert.Nil(t, rest)
@@ -133,14 +131,14 @@ func TestSplit(t *testing.T) {
 				talk(t, rest)
 				require.NoError(t, rest.Free())
 			}
-			_, err = third.Split(-7, 0)
+			_, err = third.Split(bg, -7, 0)
 			assert.ErrorIs(t, err, mpi.ErrArg)
-			shared, err := w.SplitType(mpi.SplitShared, 0, nil)
+			shared, err := w.SplitType(bg, mpi.SplitShared, 0, nil)
 			require.NoError(t, err)
 			talk(t, shared)
 			assert.Equal(t, n, shared.Size())
 			require.NoError(t, shared.Free())
-			none, err := w.SplitType(mpi.SplitHardware, 0, nil)
+			none, err := w.SplitType(bg, mpi.SplitHardware, 0, nil)
 			require.NoError(t, err)
 			assert.Nil(t, none)
 			require.NoError(t, third.Free())
@@ -153,17 +151,17 @@ func TestCreate(t *testing.T) {
 		w := p.World()
 		odd, err := w.Group().Incl([]int{5, 3, 1})
 		require.NoError(t, err)
-		even, err := mpi.Difference(w.Group(), odd)
+		even, err := group.Difference(w.Group(), odd)
 		require.NoError(t, err)
 		mine, rank := even, w.Rank()/2
 		if w.Rank()%2 == 1 {
 			mine, rank = odd, (5-w.Rank())/2
 		}
-		c, err := w.Create(mine)
+		c, err := w.Create(bg, mine)
 		require.NoError(t, err)
 		assert.Equal(t, rank, c.Rank())
 		talk(t, c)
-		only, err := w.Create(odd)
+		only, err := w.Create(bg, odd)
 		require.NoError(t, err)
 		assert.Equal(t, w.Rank()%2 == 0, only == nil)
 		similar, err := c.Compare(w)
@@ -171,20 +169,20 @@ func TestCreate(t *testing.T) {
 		assert.Equal(t, mpi.Unequal, similar)
 		if w.Rank()%2 == 1 {
 			talk(t, only)
-			group, err := w.CreateGroup(odd, 9)
+			group, err := w.CreateGroup(bg, odd, 9)
 			require.NoError(t, err)
 			talk(t, group)
 			result, err := group.Compare(only)
 			require.NoError(t, err)
 			assert.Equal(t, mpi.Congruent, result)
 		}
-		_, err = c.Create(w.Group())
+		_, err = c.Create(bg, w.Group())
 		assert.ErrorIs(t, err, mpi.ErrGroup)
-		_, err = w.Create(nil)
+		_, err = w.Create(bg, nil)
 		assert.ErrorIs(t, err, mpi.ErrGroup)
-		_, err = w.CreateGroup(mine, 1<<27)
+		_, err = w.CreateGroup(bg, mine, 1<<27)
 		assert.ErrorIs(t, err, mpi.ErrTag)
-		require.NoError(t, mpi.Barrier(w))
+		require.NoError(t, w.Barrier(bg))
 	})
 }
 
@@ -197,7 +195,7 @@ func TestManyAtOnce(t *testing.T) {
 		parents := make([]*mpi.Comm, goroutines)
 		for i := range parents {
 			var err error
-			parents[i], err = w.Dup()
+			parents[i], err = w.Dup(bg)
 			require.NoError(t, err)
 		}
 		pair, err := w.Group().Incl([]int{w.Rank() / 2 * 2, w.Rank()/2*2 + 1})
@@ -207,21 +205,21 @@ func TestManyAtOnce(t *testing.T) {
 			i := (k + w.Rank()) % goroutines
 			all.Go(func() {
 				for range rounds {
-					c, err := parents[i].Dup()
+					c, err := parents[i].Dup(bg)
 					if !assert.NoError(t, err) {
 						return
 					}
-					half, err := c.Split(c.Rank()%2, 0)
+					half, err := c.Split(bg, c.Rank()%2, 0)
 					if !assert.NoError(t, err) {
 						return
 					}
-					two, err := w.CreateGroup(pair, i)
+					two, err := w.CreateGroup(bg, pair, i)
 					if !assert.NoError(t, err) {
 						return
 					}
 					for _, made := range []*mpi.Comm{c, half, two} {
 						sum := []int{0}
-						assert.NoError(t, mpi.Allreduce(made, []int{made.Rank()}, sum, mpi.Sum))
+						assert.NoError(t, made.Allreduce(bg, mpi.Slice([]int{made.Rank()}), mpi.Slice(sum), mpi.Sum))
 						assert.Equal(t, made.Size()*(made.Size()-1)/2, sum[0])
 						assert.NoError(t, made.Free())
 					}
@@ -238,19 +236,17 @@ func TestAloneWhileOthersWait(t *testing.T) {
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
 		if w.Rank() == 1 {
-			_, err := mpi.Recv(w, []int{0}, 0, 1)
+			_, err := w.Recv(bg, mpi.Slice([]int{0}), 0, 1)
 			require.NoError(t, err)
 		}
-		var both *mpi.Comm
-		r, err := w.Idup(&both)
-		require.NoError(t, err)
+		both, r := w.Idup()
 		if w.Rank() == 0 {
-			mine, err := p.Self().Dup()
+			mine, err := p.Self().Dup(bg)
 			require.NoError(t, err)
 			require.NoError(t, mine.Free())
-			require.NoError(t, mpi.Send(w, []int{0}, 1, 1))
+			require.NoError(t, w.Send(bg, mpi.Slice([]int{0}), 1, 1))
 		}
-		_, err = r.Wait()
+		_, err := r.Wait(bg)
 		require.NoError(t, err)
 		talk(t, both)
 	})
@@ -263,7 +259,7 @@ func TestContextsAreReused(t *testing.T) {
 	}
 	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		for range 40_000 {
-			c, err := p.World().Dup()
+			c, err := p.World().Dup(bg)
 			require.NoError(t, err)
 			require.NoError(t, c.Free())
 		}
@@ -276,7 +272,7 @@ func TestContextsRunOut(t *testing.T) {
 		made, err := []*mpi.Comm(nil), error(nil)
 		for err == nil {
 			var c *mpi.Comm
-			if c, err = p.World().Dup(); err == nil {
+			if c, err = p.World().Dup(bg); err == nil {
 				made = append(made, c)
 			}
 		}
@@ -286,7 +282,7 @@ func TestContextsRunOut(t *testing.T) {
 		for _, c := range made {
 			require.NoError(t, c.Free())
 		}
-		c, err := p.World().Dup()
+		c, err := p.World().Dup(bg)
 		require.NoError(t, err)
 		talk(t, c)
 	})
@@ -295,7 +291,7 @@ func TestContextsRunOut(t *testing.T) {
 func TestAttributes(t *testing.T) {
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		var deleted []string
-		key := mpi.NewKeyval(
+		key := attr.NewKeyval[*mpi.Comm](
 			func(c *mpi.Comm, _ *mpi.Keyval, value any) (any, bool, error) {
 				return fmt.Sprint(value, "'"), true, nil
 			},
@@ -303,17 +299,17 @@ func TestAttributes(t *testing.T) {
 				deleted = append(deleted, value.(string))
 				return nil
 			})
-		plain := mpi.NewKeyval(nil, nil)
-		kept := mpi.NewKeyval(mpi.KeepAttr, nil)
-		a, err := p.World().Dup()
+		plain := attr.NewKeyval[*mpi.Comm](nil, nil)
+		kept := attr.NewKeyval[*mpi.Comm](attr.KeepValue[*mpi.Comm], nil)
+		a, err := p.World().Dup(bg)
 		require.NoError(t, err)
 		require.NoError(t, a.SetAttr(key, "x"))
 		require.NoError(t, a.SetAttr(plain, 1))
 		require.NoError(t, a.SetAttr(kept, 2))
-		hints, err := mpi.NewInfo("a", "b")
+		hints, err := info.New("a", "b")
 		require.NoError(t, err)
 		require.NoError(t, a.SetInfo(hints))
-		b, err := a.Dup()
+		b, err := a.Dup(bg)
 		require.NoError(t, err)
 		value, ok, err := b.Attr(key)
 		require.NoError(t, err)
@@ -332,11 +328,11 @@ func TestAttributes(t *testing.T) {
 		assert.Equal(t, []string{"x'", "x"}, deleted)
 		assert.ErrorIs(t, a.SetAttr(key, "y"), mpi.ErrComm)
 		// A copy function that fails stops the duplication, everywhere.
-		bad := mpi.NewKeyval(func(*mpi.Comm, *mpi.Keyval, any) (any, bool, error) { return nil, false, assert.AnError }, nil)
-		c, err := p.World().Dup()
+		bad := attr.NewKeyval[*mpi.Comm](func(*mpi.Comm, *mpi.Keyval, any) (any, bool, error) { return nil, false, assert.AnError }, nil)
+		c, err := p.World().Dup(bg)
 		require.NoError(t, err)
 		require.NoError(t, c.SetAttr(bad, 1))
-		_, err = c.Dup()
+		_, err = c.Dup(bg)
 		assert.ErrorIs(t, err, assert.AnError)
 		talk(t, c)
 	})

@@ -32,6 +32,13 @@ func (e *errorClasses) find(class ErrorClass) *addedClass {
 	return &e.added[i]
 }
 
+// last returns the last class.
+func (e *errorClasses) last() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return int(errclass.Revoked) + len(e.added)
+}
+
 // AddErrorClass makes an error class that is new in this process (MPI_Add_error_class; MPI-4.1,
 // 9.5). Processes that add their classes in the same order get the same numbers.
 func (p *Process) AddErrorClass() (class ErrorClass, err error) {

@@ -55,10 +55,6 @@ const (
 	ErrRevoked              = errclass.Revoked
 )
 
-// ClassOf returns the class of an error: Success for nil, ErrOther for an error that is not of this
-// package (MPI_Error_class; MPI-4.1, 9.4).
-func ClassOf(err error) ErrorClass { return errclass.Of(err) }
-
 // An ErrorHandler is called with every error of a communicator's calls before the call returns it
 // (MPI-4.1, 9.3). nil means MPI_ERRORS_RETURN, the default. A new communicator gets the handler of
 // the one it is made from.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/datatype"
+	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
@@ -17,7 +18,7 @@ import (
 func fails(t *testing.T, err error, class mpi.ErrorClass, tells string) {
 	t.Helper()
 	require.ErrorIs(t, err, class)
-	assert.Equal(t, class, mpi.ClassOf(err))
+	assert.Equal(t, class, errclass.Of(err))
 	assert.ErrorContains(t, err, tells)
 	var e *mpi.Error
 	assert.ErrorAs(t, err, &e)
@@ -29,46 +30,46 @@ func TestBadArguments(t *testing.T) {
 		w, xs := p.World(), make([]int, 4)
 		peer := 1 - w.Rank()
 
-		fails(t, mpi.Send(w, xs, 2, 0), mpi.ErrRank, "rank 2 is not in the communicator, which has 0 to 1")
-		fails(t, mpi.Ssend(w, xs, -3, 0), mpi.ErrRank, "rank -3")
-		fails(t, mpi.Rsend(w, xs, mpi.AnySource, 0), mpi.ErrRank, "AnySource")
-		fails(t, mpi.Send(w, xs, peer, -1), mpi.ErrTag, "AnyTag")
-		fails(t, mpi.Send(w, xs, peer, mpi.TagUB+1), mpi.ErrTag, "tag 268435456 is not in 0 to 268435455")
-		fails(t, mpi.Send(w, xs, peer, -2), mpi.ErrTag, "tag -2")
-		fails(t, mpi.Send[int](nil, xs, peer, 0), mpi.ErrComm, "nil")
-		fails(t, mpi.Send(w, []string{"a"}, peer, 0), mpi.ErrType, "string")
-		fails(t, mpi.Send(w, []*int{nil}, peer, 0), mpi.ErrType, "")
-		fails(t, mpi.Bsend(w, xs, peer, 0), mpi.ErrBuffer, "AttachBuffer")
+		fails(t, w.Send(bg, mpi.Slice(xs), 2, 0), mpi.ErrRank, "rank 2 is not in the communicator, which has 0 to 1")
+		fails(t, w.Send(bg, mpi.Slice(xs), -3, 0, mpi.Synchronous), mpi.ErrRank, "rank -3")
+		fails(t, w.Send(bg, mpi.Slice(xs), mpi.AnySource, 0, mpi.Ready), mpi.ErrRank, "AnySource")
+		fails(t, w.Send(bg, mpi.Slice(xs), peer, -1), mpi.ErrTag, "AnyTag")
+		fails(t, w.Send(bg, mpi.Slice(xs), peer, mpi.TagUB+1), mpi.ErrTag, "tag 268435456 is not in 0 to 268435455")
+		fails(t, w.Send(bg, mpi.Slice(xs), peer, -2), mpi.ErrTag, "tag -2")
+		fails(t, (*mpi.Comm)(nil).Send(bg, mpi.Slice(xs), peer, 0), mpi.ErrComm, "nil")
+		fails(t, w.Send(bg, mpi.Slice([]string{"a"}), peer, 0), mpi.ErrType, "string")
+		fails(t, w.Send(bg, mpi.Slice([]*int{nil}), peer, 0), mpi.ErrType, "")
+		fails(t, w.Send(bg, mpi.Slice(xs), peer, 0, mpi.Buffered), mpi.ErrBuffer, "AttachBuffer")
 
-		_, err := mpi.Recv(w, xs, 2, 0)
+		_, err := w.Recv(bg, mpi.Slice(xs), 2, 0)
 		fails(t, err, mpi.ErrRank, "rank 2")
-		_, err = mpi.Recv(w, xs, peer, -2)
+		_, err = w.Recv(bg, mpi.Slice(xs), peer, -2)
 		fails(t, err, mpi.ErrTag, "tag -2")
-		_, err = mpi.Irecv(w, make([]map[int]int, 1), peer, 0)
+		_, err = w.Irecv(mpi.Slice(make([]map[int]int, 1)), peer, 0).Wait(bg)
 		fails(t, err, mpi.ErrType, "map")
-		_, err = mpi.Isend(w, xs, 17, 0)
+		_, err = w.Isend(mpi.Slice(xs), 17, 0).Wait(bg)
 		fails(t, err, mpi.ErrRank, "17")
-		_, err = mpi.Ibsend(w, xs, 17, 0)
+		_, err = w.Isend(mpi.Slice(xs), 17, 0, mpi.Buffered).Wait(bg)
 		fails(t, err, mpi.ErrRank, "17")
-		_, err = mpi.SendInit(w, xs, 17, 0)
+		_, err = w.Isend(mpi.Slice(xs), 17, 0, mpi.Persistent).Wait(bg)
 		fails(t, err, mpi.ErrRank, "17")
-		_, err = mpi.RecvInit(w, xs, 0, -7)
+		_, err = w.Irecv(mpi.Slice(xs), 0, -7, mpi.Persistent).Wait(bg)
 		fails(t, err, mpi.ErrTag, "-7")
-		_, err = mpi.Sendrecv(w, xs, peer, 0, xs, 9, 0)
+		_, err = w.Sendrecv(bg, mpi.Slice(xs), peer, 0, mpi.Slice(xs), 9, 0)
 		fails(t, err, mpi.ErrRank, "9")
-		_, err = mpi.SendrecvReplace(w, xs, 9, 0, peer, 0)
+		_, err = w.Sendrecv(bg, mpi.Slice(xs), 9, 0, mpi.InPlace, peer, 0)
 		fails(t, err, mpi.ErrRank, "9")
-		_, err = w.Probe(2, 0)
+		_, err = w.Probe(bg, 2, 0)
 		fails(t, err, mpi.ErrRank, "2")
 		_, _, err = w.Iprobe(0, -9)
 		fails(t, err, mpi.ErrTag, "-9")
-		_, _, err = w.Mprobe(-9, 0)
+		_, _, err = w.Mprobe(bg, -9, 0)
 		fails(t, err, mpi.ErrRank, "-9")
 		_, _, _, err = w.Improbe(-9, 0)
 		fails(t, err, mpi.ErrRank, "-9")
-		_, err = mpi.Mrecv(nil, xs)
+		_, err = (*mpi.Message)(nil).Recv(bg, mpi.Slice(xs))
 		fails(t, err, mpi.ErrRequest, "nil")
-		_, err = mpi.Imrecv(nil, xs)
+		_, err = (*mpi.Message)(nil).Irecv(mpi.Slice(xs)).Wait(bg)
 		fails(t, err, mpi.ErrRequest, "nil")
 		fails(t, w.SetName(string(make([]byte, 129))), mpi.ErrArg, "129 bytes")
 
@@ -76,8 +77,8 @@ func TestBadArguments(t *testing.T) {
 		fails(t, none.Start(), mpi.ErrRequest, "null")
 		fails(t, none.Cancel(), mpi.ErrRequest, "null")
 		fails(t, none.Free(), mpi.ErrRequest, "null")
-		fails(t, mpi.WaitAllContext(context.Background(), []mpi.Request{none}, nil, make([]error, 2)), mpi.ErrArg, "2 errors for 1 requests")
-		_, err = mpi.TestAll([]mpi.Request{none}, make([]mpi.Status, 2), nil)
+		fails(t, mpi.Requests{none}.WaitAll(bg, make([]mpi.Status, 2)), mpi.ErrArg, "2 statuses for 1 requests")
+		_, err = mpi.Requests{none}.TestAll(make([]mpi.Status, 2))
 		fails(t, err, mpi.ErrArg, "2 statuses for 1 requests")
 	})
 }
@@ -86,46 +87,84 @@ func TestBadArguments(t *testing.T) {
 func TestBadBuffers(t *testing.T) {
 	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		s, mem := p.Self(), make([]byte, 100)
-		_, err := mpi.Typed(mem, 0, 13, datatype.Int64)
-		fails(t, err, mpi.ErrBuffer, "")
-		_, err = mpi.Typed(mem, -8, 1, datatype.Int64)
-		fails(t, err, mpi.ErrBuffer, "")
-		_, err = mpi.Typed(mem, 0, -1, datatype.Int64)
-		fails(t, err, mpi.ErrCount, "-1")
-		_, err = mpi.Typed(mem, 0, 1, nil)
-		fails(t, err, mpi.ErrType, "nil")
-
-		bad := mpi.Buffer{Mem: mem, Type: datatype.Int64, Count: 13}
-		fails(t, s.SendBuffer(bad, 0, 0), mpi.ErrBuffer, "")
-		_, err = s.RecvBuffer(bad, 0, 0)
-		fails(t, err, mpi.ErrBuffer, "")
-		_, err = s.SendrecvReplaceBuffer(bad, 0, 0, 0, 0)
-		fails(t, err, mpi.ErrBuffer, "")
-		bad = mpi.Buffer{Mem: mem, Type: datatype.Int64, Count: -1}
-		fails(t, s.SendBuffer(bad, 0, 0), mpi.ErrCount, "-1")
+		for _, c := range []struct {
+			bad   mpi.Buffer
+			class mpi.ErrorClass
+			tells string
+		}{
+			{mpi.Typed(mem, 0, 13, datatype.Int64), mpi.ErrBuffer, ""},
+			{mpi.Typed(mem, -8, 1, datatype.Int64), mpi.ErrBuffer, ""},
+			{mpi.Typed(mem, 0, -1, datatype.Int64), mpi.ErrCount, "-1"},
+			{mpi.Typed(mem, 0, 1, nil), mpi.ErrType, "nil"},
+			{mpi.Typed([]string{"text"}, 0, 1, datatype.Int64), mpi.ErrType, "string"},
+			{mpi.Slice([]string{"text"}), mpi.ErrType, "string"},
+			{mpi.Value[int](nil), mpi.ErrBuffer, "nil"},
+			{mpi.Value(new(any)), mpi.ErrType, ""},
+			{mpi.Slice(mem).Parts([]int{100}, nil), mpi.ErrBuffer, "divided"},
+			{mpi.Each(mpi.Slice(mem)), mpi.ErrBuffer, "divided"},
+			{mpi.Typed(mem, 0, 13, datatype.Int64).Parts([]int{13}, nil), mpi.ErrBuffer, "13"},
+		} {
+			refusedBy(t, s, c.bad, c.class, c.tells)
+		}
+		_, there, err := s.Iprobe(mpi.AnySource, mpi.AnyTag)
+		require.NoError(t, err)
+		assert.False(t, there)
 
 		overlapping, err := datatype.Hvector(10, 8, 1, datatype.Byte)
 		require.NoError(t, err)
-		twice, err := mpi.Typed(mem, 0, 1, overlapping)
-		require.NoError(t, err)
-		_, err = s.RecvBuffer(twice, 0, 0)
+		twice := mpi.Typed(mem, 0, 1, overlapping)
+		_, err = s.Recv(bg, twice, 0, 0)
 		fails(t, err, mpi.ErrType, "twice")
-		_, err = s.IrecvBuffer(twice, 0, 0)
+		_, err = s.Irecv(twice, 0, 0).Wait(bg)
 		fails(t, err, mpi.ErrType, "twice")
 	})
+}
+
+// refusedBy passes a bad buffer to every call that takes one in one piece.
+func refusedBy(t *testing.T, c *mpi.Comm, bad mpi.Buffer, class mpi.ErrorClass, tells string) {
+	t.Helper()
+	good := mpi.Value(new(byte))
+	fails(t, c.Send(bg, bad, 0, 0), class, tells)
+	fails(t, c.Send(t.Context(), bad, 0, 0), class, tells)
+	fails(t, c.Bcast(bg, bad, 0), class, tells)
+	fails(t, c.Allreduce(bg, bad, good, mpi.Sum), class, tells)
+	fails(t, c.Allreduce(bg, good, bad, mpi.Sum), class, tells)
+	fails(t, c.Scan(bg, good, bad, mpi.Sum), class, tells)
+	fails(t, c.Gather(bg, bad, good, 0), class, tells)
+	fails(t, mpi.ReduceLocal(bad, good, mpi.Sum), class, tells)
+	_, err := c.Recv(bg, bad, 0, 0)
+	fails(t, err, class, tells)
+	_, err = c.Sendrecv(bg, bad, 0, 0, mpi.InPlace, 0, 0)
+	fails(t, err, class, tells)
+	_, err = c.Sendrecv(bg, good, 0, 0, bad, 0, 0)
+	fails(t, err, class, tells)
+	for _, begin := range []func() mpi.Request{
+		func() mpi.Request { return c.Isend(bad, 0, 0) },
+		func() mpi.Request { return c.Isend(bad, 0, 0, mpi.Persistent) },
+		func() mpi.Request { return c.Irecv(bad, 0, 0) },
+		func() mpi.Request { return c.Irecv(bad, 0, 0, mpi.Persistent) },
+		func() mpi.Request { return c.Isendrecv(good, 0, 0, bad, 0, 0) },
+		func() mpi.Request { return c.Ibcast(bad, 0) },
+		func() mpi.Request { return c.Ireduce(bad, good, mpi.Sum, 0, mpi.Persistent) },
+	} {
+		_, err = begin().Wait(bg)
+		fails(t, err, class, tells)
+	}
+	_, _, _, _, err = bad.Memory()
+	fails(t, err, class, tells)
 }
 
 // TestFreedTwice: a freed communicator cannot be used.
 func TestFreedTwice(t *testing.T) {
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
-		c, err := p.World().Dup()
+		c, err := p.World().Dup(bg)
 		require.NoError(t, err)
 		require.NoError(t, c.Free())
 		fails(t, c.Free(), mpi.ErrComm, "freed")
-		fails(t, mpi.Send(c, []int{1}, 0, 0), mpi.ErrComm, "freed")
-		_, err = mpi.Irecv(c, []int{1}, 0, 0)
+		fails(t, c.Send(bg, mpi.Slice([]int{1}), 0, 0), mpi.ErrComm, "freed")
+		_, err = c.Irecv(mpi.Slice([]int{1}), 0, 0).Wait(bg)
 		fails(t, err, mpi.ErrComm, "freed")
-		_, err = c.Probe(0, 0)
+		_, err = c.Probe(bg, 0, 0)
 		fails(t, err, mpi.ErrComm, "freed")
 		fails(t, c.SetErrorHandler(nil), mpi.ErrComm, "freed")
 		fails(t, p.World().Free(), mpi.ErrComm, "MPI_COMM_WORLD")
@@ -144,18 +183,18 @@ func TestTruncated(t *testing.T) {
 					for i := range xs {
 						xs[i] = int64(i)
 					}
-					require.NoError(t, mpi.Send(w, xs, 1, 1))
-					require.NoError(t, mpi.Send(w, xs[:2], 1, 1))
+					require.NoError(t, w.Send(bg, mpi.Slice(xs), 1, 1))
+					require.NoError(t, w.Send(bg, mpi.Slice(xs[:2]), 1, 1))
 					continue
 				}
 				short := make([]int64, length/2+1)
 				short[length/2] = -1
-				st, err := mpi.Recv(w, short[:length/2], 0, 1)
+				st, err := w.Recv(bg, mpi.Slice(short[:length/2]), 0, 1)
 				fails(t, err, mpi.ErrTruncate, "")
 				assert.Equal(t, 0, st.Source)
 				assert.Equal(t, int64(length/2-1), short[length/2-1])
 				assert.Equal(t, int64(-1), short[length/2], "beyond the buffer")
-				st, err = mpi.Recv(w, short, 0, 1)
+				st, err = w.Recv(bg, mpi.Slice(short), 0, 1)
 				require.NoError(t, err)
 				assert.Equal(t, 2, mpi.GetCount[int64](st))
 			}
@@ -175,10 +214,10 @@ func TestErrorHandlers(t *testing.T) {
 			seen = append(seen, err)
 		}))
 		assert.NotNil(t, w.ErrorHandler())
-		dup, err := w.Dup()
+		dup, err := w.Dup(bg)
 		require.NoError(t, err)
-		want := []error{mpi.Send(w, []int{1}, 5, 0), mpi.Send(dup, []int{1}, 6, 0), mpi.Send(w, []string{""}, 0, 0)}
-		_, err = w.Probe(0, -5)
+		want := []error{w.Send(bg, mpi.Slice([]int{1}), 5, 0), dup.Send(bg, mpi.Slice([]int{1}), 6, 0), w.Send(bg, mpi.Slice([]string{""}), 0, 0)}
+		_, err = w.Probe(bg, 0, -5)
 		want = append(want, err)
 		own := errors.New("the program's own")
 		require.Same(t, own, w.CallErrorHandler(own))
@@ -187,18 +226,17 @@ func TestErrorHandlers(t *testing.T) {
 
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		r, err := mpi.Irecv(w, []int{1}, 0, 0)
-		require.NoError(t, err)
-		_, err = r.WaitContext(ctx)
+		r := w.Irecv(mpi.Slice([]int{1}), 0, 0)
+		_, err = r.Wait(ctx)
 		require.ErrorIs(t, err, context.Canceled)
 		assert.Len(t, seen, len(want), "that somebody does not wait any longer is no error")
 		require.NoError(t, r.Cancel())
-		st, err := r.Wait()
+		st, err := r.Wait(bg)
 		require.NoError(t, err)
 		assert.True(t, st.Cancelled)
 
 		require.NoError(t, w.SetErrorHandler(nil))
-		assert.Error(t, mpi.Send(w, []int{1}, 5, 0))
+		assert.Error(t, w.Send(bg, mpi.Slice([]int{1}), 5, 0))
 		assert.Len(t, seen, len(want))
 		require.NoError(t, dup.Free())
 	})
@@ -207,10 +245,10 @@ func TestErrorHandlers(t *testing.T) {
 // TestErrorsAreFatal: an error aborts the job.
 func TestErrorsAreFatal(t *testing.T) {
 	mpitest.Run(t, 2, mpitest.Options{Leave: true}, func(t *testing.T, p *mpi.Process) {
-		require.NoError(t, mpi.Barrier(p.World()))
+		require.NoError(t, p.World().Barrier(bg))
 		if p.World().Rank() == 0 {
 			require.NoError(t, p.World().SetErrorHandler(mpi.ErrorsAreFatal))
-			assert.Error(t, mpi.Send(p.World(), []int{1}, 5, 0))
+			assert.Error(t, p.World().Send(bg, mpi.Slice([]int{1}), 5, 0))
 		}
 		err := p.Finalize(t.Context())
 		fails(t, err, mpi.ErrProcAborted, "exit code 1")
@@ -223,10 +261,10 @@ func TestUseAfterFinalize(t *testing.T) {
 		require.NoError(t, p.Finalize(t.Context()))
 		assert.True(t, p.Finalized())
 		fails(t, p.Finalize(t.Context()), mpi.ErrOther, "already")
-		fails(t, mpi.Send(p.World(), []int{1}, 0, 0), mpi.ErrOther, "Finalize")
-		_, err := mpi.Recv(p.Self(), []int{1}, 0, 0)
+		fails(t, p.World().Send(bg, mpi.Slice([]int{1}), 0, 0), mpi.ErrOther, "Finalize")
+		_, err := p.Self().Recv(bg, mpi.Slice([]int{1}), 0, 0)
 		fails(t, err, mpi.ErrOther, "Finalize")
-		_, err = p.World().Dup()
+		_, err = p.World().Dup(bg)
 		fails(t, err, mpi.ErrOther, "Finalize")
 	})
 }
@@ -234,14 +272,12 @@ func TestUseAfterFinalize(t *testing.T) {
 // TestFinalizeWithPendingRequests: they end, and Finalize says so.
 func TestFinalizeWithPendingRequests(t *testing.T) {
 	mpitest.Run(t, 2, mpitest.Options{Leave: true}, func(t *testing.T, p *mpi.Process) {
-		r, err := mpi.Irecv(p.World(), make([]int, 1), mpi.AnySource, 3)
-		require.NoError(t, err)
-		s, err := mpi.Issend(p.World(), make([]int, 100_000), 1-p.World().Rank(), 4)
-		require.NoError(t, err)
+		r := p.World().Irecv(mpi.Slice(make([]int, 1)), mpi.AnySource, 3)
+		s := p.World().Isend(mpi.Slice(make([]int, 100_000)), 1-p.World().Rank(), 4, mpi.Synchronous)
 		fails(t, p.Finalize(t.Context()), mpi.ErrPending, "1 receives and 1 sends")
-		_, err = r.Wait()
+		_, err := r.Wait(bg)
 		assert.Error(t, err)
-		_, err = s.Wait()
+		_, err = s.Wait(bg)
 		assert.Error(t, err)
 	})
 }

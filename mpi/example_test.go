@@ -22,11 +22,11 @@ func Example() {
 		w := p.World()
 		switch w.Rank() {
 		case 0:
-			err = mpi.Send(w, []float64{1, 2, 3}, 1, 7)
+			err = w.Send(ctx, mpi.Slice([]float64{1, 2, 3}), 1, 7)
 		case 1:
 			xs := make([]float64, 10)
 			var st mpi.Status
-			st, err = mpi.Recv(w, xs, mpi.AnySource, mpi.AnyTag)
+			st, err = w.Recv(ctx, mpi.Slice(xs), mpi.AnySource, mpi.AnyTag)
 			fmt.Println("from rank", st.Source, "with tag", st.Tag, xs[:mpi.GetCount[float64](st)])
 		}
 		if err != nil {
@@ -53,7 +53,8 @@ func Example() {
 // A ring of halos: receives and sends are posted, something else is done, and then all are
 // waited for.
 func ExampleWaitAll() {
-	p, err := mpi.Init(context.Background(), mpi.Options{}) // alone, its neighbours are itself
+	ctx := context.Background()
+	p, err := mpi.Init(ctx, mpi.Options{}) // alone, its neighbours are itself
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -61,17 +62,13 @@ func ExampleWaitAll() {
 	left, right := (w.Rank()+w.Size()-1)%w.Size(), (w.Rank()+1)%w.Size()
 	row := []float32{0, 1, 2, 3, 0} // the first and last are copies of the neighbours' own
 	n := len(row)
-	fromLeft, err := mpi.Irecv(w, row[:1], left, 1)
-	check(err)
-	fromRight, err := mpi.Irecv(w, row[n-1:], right, 2)
-	check(err)
-	toRight, err := mpi.Isend(w, row[n-2:n-1], right, 1)
-	check(err)
-	toLeft, err := mpi.Isend(w, row[1:2], left, 2)
-	check(err)
-	check(mpi.WaitAll(fromLeft, fromRight, toRight, toLeft))
+	fromLeft := w.Irecv(mpi.Value(&row[0]), left, 1)
+	fromRight := w.Irecv(mpi.Value(&row[n-1]), right, 2)
+	toRight := w.Isend(mpi.Value(&row[n-2]), right, 1)
+	toLeft := w.Isend(mpi.Value(&row[1]), left, 2)
+	check(mpi.WaitAll(ctx, fromLeft, fromRight, toRight, toLeft))
 	fmt.Println(row)
-	check(p.Finalize(context.Background()))
+	check(p.Finalize(ctx))
 	// Output: [3 1 2 3 1]
 }
 

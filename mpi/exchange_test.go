@@ -1,6 +1,7 @@
 package mpi_test
 
 import (
+	"context"
 	"sync/atomic"
 	"testing"
 
@@ -19,34 +20,30 @@ func TestSendrecv(t *testing.T) {
 		for _, length := range []int{1, 100_000} {
 			out, in := make([]uint64, length), make([]byte, 8*length)
 			out[length-1] = uint64(w.Rank() + 1)
-			st, err := mpi.Sendrecv(w, out, next, 4, in, before, 4)
+			st, err := w.Sendrecv(bg, mpi.Slice(out), next, 4, mpi.Slice(in), before, 4)
 			require.NoError(t, err)
 			assert.Equal(t, before, st.Source)
 			assert.Equal(t, length, mpi.GetCount[uint64](st))
 			assert.Equal(t, byte(before+1), in[8*length-8])
 
-			st, err = mpi.SendrecvReplace(w, out, next, 5, mpi.AnySource, 5)
+			st, err = w.Sendrecv(bg, mpi.Slice(out), next, 5, mpi.InPlace, mpi.AnySource, 5)
 			require.NoError(t, err)
 			assert.Equal(t, before, st.Source)
 			assert.Equal(t, uint64(before+1), out[length-1])
 
-			r, err := mpi.Isendrecv(w, out, before, 6, in, next, 6)
-			require.NoError(t, err)
-			st, err = r.Wait()
+			r := w.Isendrecv(mpi.Slice(out), before, 6, mpi.Slice(in), next, 6)
+			st, err = r.Wait(bg)
 			require.NoError(t, err)
 			assert.Equal(t, next, st.Source)
 			assert.Equal(t, byte(w.Rank()+1), in[8*length-8])
 
-			r, err = mpi.IsendrecvReplace(w, out, before, 7, next, 7)
-			require.NoError(t, err)
-			_, err = r.Wait()
+			r = w.Isendrecv(mpi.Slice(out), before, 7, mpi.InPlace, next, 7)
+			_, err = r.Wait(bg)
 			require.NoError(t, err)
 			assert.Equal(t, uint64(w.Rank()+1), out[length-1])
 		}
 		short := make([]byte, 2)
-		r, err := mpi.Isendrecv(w, make([]byte, 3), next, 8, short, before, 8)
-		require.NoError(t, err)
-		_, err = r.Wait()
+		_, err := w.Isendrecv(mpi.Slice(make([]byte, 3)), next, 8, mpi.Slice(short), before, 8).Wait(bg)
 		fails(t, err, mpi.ErrTruncate, "")
 	})
 }
@@ -55,8 +52,8 @@ func TestSendrecv(t *testing.T) {
 func TestProcNull(t *testing.T) {
 	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w, x := p.World(), []int{5}
-		require.NoError(t, mpi.Send(w, x, mpi.ProcNull, 1))
-		require.NoError(t, mpi.Ssend(w, x, mpi.ProcNull, 1))
+		require.NoError(t, w.Send(bg, mpi.Slice(x), mpi.ProcNull, 1))
+		require.NoError(t, w.Send(bg, mpi.Slice(x), mpi.ProcNull, 1, mpi.Synchronous))
 		none := func(st mpi.Status, err error) {
 			t.Helper()
 			require.NoError(t, err)
@@ -65,18 +62,17 @@ func TestProcNull(t *testing.T) {
 			assert.Equal(t, 0, mpi.GetCount[int](st))
 			assert.Equal(t, 5, x[0])
 		}
-		none(mpi.Recv(w, x, mpi.ProcNull, 1))
-		none(mpi.Sendrecv(w, x, mpi.ProcNull, 1, x, mpi.ProcNull, 2))
-		none(w.Probe(mpi.ProcNull, mpi.AnyTag))
-		r, err := mpi.Irecv(w, x, mpi.ProcNull, 1)
-		require.NoError(t, err)
-		none(r.Wait())
+		none(w.Recv(bg, mpi.Slice(x), mpi.ProcNull, 1))
+		none(w.Sendrecv(bg, mpi.Slice(x), mpi.ProcNull, 1, mpi.Slice(x), mpi.ProcNull, 2))
+		none(w.Probe(bg, mpi.ProcNull, mpi.AnyTag))
+		r := w.Irecv(mpi.Slice(x), mpi.ProcNull, 1)
+		none(r.Wait(bg))
 		st, there, err := w.Iprobe(mpi.ProcNull, 1)
 		assert.True(t, there)
 		none(st, err)
-		m, st, err := w.Mprobe(mpi.ProcNull, 1)
+		m, st, err := w.Mprobe(bg, mpi.ProcNull, 1)
 		none(st, err)
-		none(mpi.Mrecv(m, x))
+		none(m.Recv(bg, mpi.Slice(x)))
 	})
 }
 
@@ -85,19 +81,18 @@ func TestSelf(t *testing.T) {
 	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		for _, c := range []*mpi.Comm{p.World(), p.Self()} {
 			xs := make([]float64, 50_000)
-			r, err := mpi.Irecv(c, xs, mpi.AnySource, 1)
-			require.NoError(t, err)
+			r := c.Irecv(mpi.Slice(xs), mpi.AnySource, 1)
 			ys := make([]float64, len(xs))
 			ys[49_999] = 1.5
-			require.NoError(t, mpi.Send(c, ys, 0, 1))
-			_, err = r.Wait()
+			require.NoError(t, c.Send(bg, mpi.Slice(ys), 0, 1))
+			_, err := r.Wait(bg)
 			require.NoError(t, err)
 			assert.Equal(t, ys, xs)
 		}
-		assert.Equal(t, "MPI_COMM_WORLD", p.World().Name())
+		assert.Equal(t, "MPI_COMM_WORLD", p.World().String())
 		assert.Equal(t, "MPI_COMM_SELF", p.Self().String())
 		require.NoError(t, p.World().SetName("all"))
-		assert.Equal(t, "all", p.World().Name())
+		assert.Equal(t, "all", p.World().String())
 		var none *mpi.Comm
 		assert.Equal(t, "MPI_COMM_NULL", none.String())
 		assert.Equal(t, mpi.Undefined, none.Rank())
@@ -113,13 +108,13 @@ func TestProbe(t *testing.T) {
 			w := p.World()
 			if w.Rank() == 0 {
 				for i := range 8 {
-					require.NoError(t, mpi.Send(w, make([]int16, 10_000*(i%2)+i), 1, i))
+					require.NoError(t, w.Send(bg, mpi.Slice(make([]int16, 10_000*(i%2)+i)), 1, i))
 				}
 				return
 			}
 			for i := range 8 {
 				length := 10_000*(i%2) + i
-				st, err := w.Probe(mpi.AnySource, i)
+				st, err := w.Probe(bg, mpi.AnySource, i)
 				require.NoError(t, err)
 				assert.Equal(t, mpi.Status{Source: 0, Tag: i, Bytes: 2 * length}, st)
 				st, there, err := w.Iprobe(0, mpi.AnyTag)
@@ -134,9 +129,9 @@ func TestProbe(t *testing.T) {
 			_, _, there, err = w.Improbe(0, 0)
 			require.NoError(t, err)
 			assert.False(t, there)
-			_, err = w.ProbeContext(ended(), 0, 0)
+			_, err = w.Probe(ended(), 0, 0)
 			assert.Error(t, err)
-			_, _, err = w.MprobeContext(ended(), 0, 0)
+			_, _, err = w.Mprobe(ended(), 0, 0)
 			assert.Error(t, err)
 		})
 	})
@@ -151,30 +146,27 @@ func probed(t *testing.T, w *mpi.Comm, way, length int) {
 	var err error
 	switch way % 4 {
 	case 0:
-		st, err = mpi.Recv(w, xs, 0, mpi.AnyTag)
+		st, err = w.Recv(bg, mpi.Slice(xs), 0, mpi.AnyTag)
 	case 1:
-		m, st, err = w.Mprobe(0, way)
+		m, st, err = w.Mprobe(bg, 0, way)
 		require.NoError(t, err)
 		assert.Equal(t, 2*length, st.Bytes)
-		st, err = mpi.Mrecv(m, xs)
+		st, err = m.Recv(bg, mpi.Slice(xs))
 	case 2:
 		var there bool
 		m, _, there, err = w.Improbe(mpi.AnySource, mpi.AnyTag)
 		require.NoError(t, err)
 		require.True(t, there)
-		st, err = mpi.Mrecv(m, xs)
+		st, err = m.Recv(bg, mpi.Slice(xs))
 	default:
-		m, _, err = w.Mprobe(0, mpi.AnyTag)
+		m, _, err = w.Mprobe(bg, 0, mpi.AnyTag)
 		require.NoError(t, err)
-		var r mpi.Request
-		r, err = mpi.Imrecv(m, xs)
-		require.NoError(t, err)
-		st, err = r.Wait()
+		st, err = m.Irecv(mpi.Slice(xs)).Wait(bg)
 	}
 	require.NoError(t, err)
 	assert.Equal(t, length, mpi.GetCount[int16](st))
 	if m != nil {
-		_, err = mpi.Mrecv(m, xs)
+		_, err = m.Recv(bg, mpi.Slice(xs))
 		fails(t, err, mpi.ErrRequest, "")
 	}
 }
@@ -217,24 +209,41 @@ func TestHook(t *testing.T) {
 			assert.Equal(t, h.entered.Load(), h.left.Load())
 			assert.Equal(t, failed, h.failed.Load())
 		}
-		r, err := mpi.Irecv(w, xs, mpi.AnySource, 5)
-		require.NoError(t, err)
+		r := w.Irecv(mpi.Slice(xs), mpi.AnySource, 5)
 		sees(mpi.Call{Name: "MPI_Irecv", Comm: w, Peer: mpi.AnySource, Tag: 5, Bytes: 12}, 0)
-		require.NoError(t, mpi.Send(w, xs, 0, 5))
+		require.NoError(t, w.Send(bg, mpi.Slice(xs), 0, 5))
 		sees(mpi.Call{Name: "MPI_Send", Comm: w, Peer: 0, Tag: 5, Bytes: 12}, 0)
-		_, err = r.Wait()
+		_, err := r.Wait(bg)
 		require.NoError(t, err)
 		sees(mpi.Call{Name: "MPI_Wait", Comm: w, Peer: mpi.Undefined, Tag: mpi.Undefined}, 0)
 		assert.EqualValues(t, 3, h.entered.Load())
-		assert.Error(t, mpi.Send(w, xs, 7, 5))
+		assert.Error(t, w.Send(bg, mpi.Slice(xs), 7, 5))
 		sees(mpi.Call{Name: "MPI_Send", Comm: w, Peer: 7, Tag: 5, Bytes: 12}, 1)
-		assert.Error(t, mpi.Ssend(w, []string{""}, 0, 5))
-		sees(mpi.Call{Name: "MPI_Ssend", Comm: w, Peer: mpi.Undefined, Tag: mpi.Undefined}, 2)
-		_, err = p.DetachBuffer(t.Context())
+		assert.Error(t, w.Send(bg, mpi.Slice([]string{""}), 0, 5, mpi.Synchronous))
+		sees(mpi.Call{Name: "MPI_Ssend", Comm: w, Peer: 0, Tag: 5}, 2)
+		_, err = w.DetachBuffer(t.Context())
 		assert.Error(t, err)
-		sees(mpi.Call{Name: "MPI_Buffer_detach", Peer: mpi.Undefined, Tag: mpi.Undefined}, 3)
+		sees(mpi.Call{Name: "MPI_Comm_detach_buffer", Comm: w, Peer: mpi.Undefined, Tag: mpi.Undefined}, 3)
 	})
 	last := h.last.Load()
 	assert.Equal(t, "MPI_Finalize", last.Name)
 	assert.Equal(t, h.entered.Load(), h.left.Load())
+}
+
+// TestSendrecvTakenBack: an exchange whose context ends takes back what has not ended.
+func TestSendrecvTakenBack(t *testing.T) {
+	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
+		w, other := p.World(), 1-p.World().Rank()
+		out, in := make([]int, 100_000), []int{-1} // out does not travel without a receive
+		_, err := w.Sendrecv(ended(), mpi.Slice(out), other, 1, mpi.Slice(in), other, 2)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.NoError(t, w.Barrier(bg))
+		_, there, err := w.Iprobe(other, 1)
+		require.NoError(t, err)
+		assert.False(t, there)
+		_, err = w.Sendrecv(t.Context(), mpi.Value(&other), other, 2, mpi.Slice(in), other, 2)
+		require.NoError(t, err)
+		assert.Equal(t, w.Rank(), in[0])
+		assert.Zero(t, mpi.EngineOf(p).Stats().Posted)
+	})
 }

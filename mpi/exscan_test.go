@@ -17,7 +17,7 @@ func TestExscanLeavesTheFirstResult(t *testing.T) {
 		mpitest.Run(t, n, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 			rank := p.World().Rank()
 			before := []int{-1}
-			require.NoError(t, mpi.Exscan(p.World(), []int{rank + 1}, before, mpi.Sum))
+			require.NoError(t, p.World().Exscan(bg, mpi.Slice([]int{rank + 1}), mpi.Slice(before), mpi.Sum))
 			want := rank * (rank + 1) / 2
 			if rank == 0 {
 				want = -1

@@ -43,7 +43,7 @@ func (p *Process) Finalize(ctx context.Context) error {
 func (p *Process) finalize(ctx context.Context) error {
 	errs := []error{p.self.parts.attrs.DeleteAll(p.self)} // MPI-4.1, 11.2.4
 	if !p.manual {
-		for _, buffer := range []*bsendBuffer{&p.bsends, &p.world.bsends, &p.self.bsends} {
+		for _, buffer := range []*bsendBuffer{&p.world.bsends, &p.self.bsends} {
 			errs = append(errs, buffer.drain(ctx)) // as if the buffers were detached (MPI-4.1, 11.2.2)
 		}
 	}

@@ -3,7 +3,6 @@ package mpi
 import (
 	"sync/atomic"
 
-	"github.com/viaduct-hpc/viaduct/mpi/core"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
@@ -26,7 +25,7 @@ func (p *Process) GrequestStart(cancel func()) (r Request, complete func(st Stat
 		if ended.Swap(true) {
 			return errclass.New(errclass.Request, "the generalized request has been completed already: complete it once")
 		}
-		end(core.Status(st), failure)
+		end(st.core(), failure)
 		return nil
 	}
 	return p.self.request(made), complete, nil

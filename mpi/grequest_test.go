@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/mpi"
+	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
@@ -24,7 +25,7 @@ func TestGeneralizedRequests(t *testing.T) {
 		told := mpi.Status{Source: 3, Tag: 4, Bytes: 5}
 		errs := make(chan error, 1)
 		go func() { errs <- complete(told, nil) }()
-		st, err := r.Wait()
+		st, err := r.Wait(bg)
 		require.NoError(t, err)
 		assert.Equal(t, told, st)
 		require.NoError(t, <-errs)
@@ -35,75 +36,58 @@ func TestGeneralizedRequests(t *testing.T) {
 		r, complete, err = p.GrequestStart(nil)
 		require.NoError(t, err)
 		got := []int{0}
-		in, err := mpi.Irecv(p.World(), got, 1-p.World().Rank(), 1)
-		require.NoError(t, err)
-		require.NoError(t, mpi.Send(p.World(), []int{7}, 1-p.World().Rank(), 1))
+		in := p.World().Irecv(mpi.Slice(got), 1-p.World().Rank(), 1)
+		require.NoError(t, p.World().Send(bg, mpi.Slice([]int{7}), 1-p.World().Rank(), 1))
 		require.NoError(t, complete(mpi.Status{}, sad))
-		each := make([]error, 2)
-		err = mpi.WaitAllContext(t.Context(), []mpi.Request{r, in}, nil, each)
+		each := make([]mpi.Status, 2)
+		err = mpi.Requests{r, in}.WaitAll(t.Context(), each)
 		assert.ErrorIs(t, err, mpi.ErrInStatus)
-		assert.Equal(t, []error{sad, nil}, each)
+		assert.Equal(t, sad, each[0].Err)
+		assert.Equal(t, mpi.Status{Source: 1 - p.World().Rank(), Tag: 1, Bytes: 8}, each[1])
 
 		cancelled := func() {}
 		r, complete, err = p.GrequestStart(func() { cancelled() })
 		require.NoError(t, err)
 		cancelled = func() { assert.NoError(t, complete(mpi.Status{Cancelled: true}, nil)) }
 		require.NoError(t, r.Cancel())
-		st, err = r.Wait()
+		st, err = r.Wait(bg)
 		require.NoError(t, err)
 		assert.True(t, st.Cancelled)
 	})
 }
 
-// TestPeeks looks for requests that have ended, and leaves them.
-func TestPeeks(t *testing.T) {
+// TestPeek looks for requests that have ended, and leaves them.
+func TestPeek(t *testing.T) {
 	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		sad := errors.New("sad")
-		idle, err := mpi.SendInit(p.Self(), []int{1}, mpi.ProcNull, 1)
-		require.NoError(t, err)
-		i, _, done, err := mpi.PeekAny([]mpi.Request{{}, idle})
+		idle := p.Self().Isend(mpi.Slice([]int{1}), mpi.ProcNull, 1, mpi.Persistent)
+		_, done, err := idle.Peek()
 		require.NoError(t, err)
 		assert.True(t, done)
-		assert.Equal(t, mpi.Undefined, i)
-
 		first, endFirst, err := p.GrequestStart(nil)
 		require.NoError(t, err)
 		second, endSecond, err := p.GrequestStart(nil)
 		require.NoError(t, err)
-		reqs := []mpi.Request{{}, first, idle, second}
-		_, _, done, err = mpi.PeekAny(reqs)
-		require.NoError(t, err)
-		assert.False(t, done)
-		some, err := mpi.PeekSome(reqs, nil, nil, nil)
-		require.NoError(t, err)
-		assert.Empty(t, some)
 		require.NoError(t, endSecond(mpi.Status{Bytes: 5}, sad))
-		statuses, errs := make([]mpi.Status, 4), make([]error, 4)
 		for range 2 {
-			i, st, done, err := mpi.PeekAny(reqs)
+			_, done, err := first.Peek()
+			require.NoError(t, err)
+			assert.False(t, done)
+			st, done, err := second.Peek()
 			assert.Equal(t, sad, err)
 			assert.True(t, done)
-			assert.Equal(t, 3, i)
-			assert.Equal(t, 5, st.Bytes)
-			some, err := mpi.PeekSome(reqs, nil, statuses, errs)
-			assert.ErrorIs(t, err, mpi.ErrInStatus)
-			assert.ErrorIs(t, err, sad)
-			assert.Equal(t, []int{3}, some)
-			assert.Equal(t, 5, statuses[3].Bytes)
-			assert.Equal(t, sad, errs[3])
+			assert.Equal(t, mpi.Status{Bytes: 5}, st)
 		}
-		_, err = second.Wait()
+		_, err = second.Wait(bg)
 		assert.Equal(t, sad, err)
-		_, _, done, err = mpi.PeekAny(reqs)
+		_, done, err = second.Peek()
 		require.NoError(t, err)
-		assert.False(t, done)
+		assert.True(t, done)
 		require.NoError(t, endFirst(mpi.Status{}, nil))
-		some, err = mpi.PeekSome(reqs, []int{9}, nil, nil)
+		_, done, err = first.Peek()
 		require.NoError(t, err)
-		assert.Equal(t, []int{9, 1}, some)
-		_, err = mpi.PeekSome(reqs, nil, statuses[:1], nil)
-		assert.ErrorIs(t, err, mpi.ErrArg)
-		_, err = first.Wait()
+		assert.True(t, done)
+		_, err = first.Wait(bg)
 		require.NoError(t, err)
 		require.NoError(t, idle.Free())
 	})
@@ -128,7 +112,7 @@ func TestErrorClasses(t *testing.T) {
 		err = fmt.Errorf("in a library: %w", &mpi.Error{Class: one, Text: "waves of 9 m"})
 		assert.ErrorIs(t, err, one)
 		assert.NotErrorIs(t, err, two)
-		assert.Equal(t, one, mpi.ClassOf(err))
+		assert.Equal(t, one, errclass.Of(err))
 		require.NoError(t, p.RemoveErrorClass(one))
 		assert.ErrorIs(t, p.RemoveErrorClass(one), mpi.ErrArg)
 		assert.ErrorIs(t, p.AddErrorString(mpi.ErrRank, "x"), mpi.ErrArg)

@@ -34,6 +34,14 @@ func (c *Comm) enter(call Call) *Call {
 	return entered
 }
 
+// enterIf is enter for a message; it costs nothing if there is no hook.
+func (c *Comm) enterIf(name string, peer, tag int, b *Buffer) *Call {
+	if !c.hooked() {
+		return nil
+	}
+	return c.enter(Call{Name: name, Comm: c, Peer: peer, Tag: tag, Bytes: b.size()})
+}
+
 // leave ends a call on c: it passes the error to the error handler, and then the call to the hook
 // if enter did.
 func (c *Comm) leave(call *Call, err error) error {
@@ -44,6 +52,14 @@ func (c *Comm) leave(call *Call, err error) error {
 		c.p.hook.Leave(call, err)
 	}
 	return err
+}
+
+// seen ends a call that returns a Request. The request passes an error to the error handler, when it
+// is waited for.
+func (c *Comm) seen(call *Call, err error) {
+	if call != nil {
+		c.p.hook.Leave(call, err)
+	}
 }
 
 // call wraps calls that are not performance-critical:

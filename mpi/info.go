@@ -6,9 +6,6 @@ import "github.com/viaduct-hpc/viaduct/mpi/info"
 // nil is MPI_INFO_NULL.
 type Info = info.Info
 
-// NewInfo makes an Info from alternating keys and values.
-func NewInfo(keysAndValues ...string) (*Info, error) { return info.New(keysAndValues...) }
-
 // SetInfo sets the communicator's hints and keeps a copy of them (MPI_Comm_set_info; MPI-4.1,
 // 7.4.4). No hint changes what the communicator does.
 func (c *Comm) SetInfo(hints *Info) (err error) {

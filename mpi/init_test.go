@@ -29,11 +29,11 @@ func TestTwoHosts(t *testing.T) {
 		mpitest.Run(t, 4, o, func(t *testing.T, p *mpi.Process) {
 			w, xs := p.World(), []int{0}
 			for step := range 4 {
-				_, err := mpi.Sendrecv(w, []int{w.Rank()}, (w.Rank()+step)%4, 1, xs, (w.Rank()+4-step)%4, 1)
+				_, err := w.Sendrecv(bg, mpi.Slice([]int{w.Rank()}), (w.Rank()+step)%4, 1, mpi.Slice(xs), (w.Rank()+4-step)%4, 1)
 				require.NoError(t, err)
 				assert.Equal(t, (w.Rank()+4-step)%4, xs[0])
 			}
-			require.NoError(t, mpi.Barrier(w))
+			require.NoError(t, w.Barrier(bg))
 			peers := map[string]int{}
 			for _, peer := range p.Endpoint().Stats().Peers {
 				peers[peer.Method]++
@@ -91,14 +91,14 @@ func TestRankThatDies(t *testing.T) {
 		mpitest.Run(t, 4, o, func(t *testing.T, p *mpi.Process) {
 			w := p.World()
 			ring(t, w, 1)
-			require.NoError(t, mpi.Barrier(w))
+			require.NoError(t, w.Barrier(bg))
 			past.Done()
 			if w.Rank() == 2 {
 				past.Wait()
 				mpitest.Kill(p)
 				return
 			}
-			_, err := mpi.Recv(w, []int{0}, 2, 7)
+			_, err := w.Recv(bg, mpi.Slice([]int{0}), 2, 7)
 			fails(t, err, mpi.ErrProcFailed, "")
 			require.NoError(t, p.Finalize(t.Context()))
 		})
@@ -144,7 +144,7 @@ func TestAlone(t *testing.T) {
 	var exit *exec.ExitError
 	require.True(t, errors.As(err, &exit), "%v: %s", err, out)
 	assert.Equal(t, 17, exit.ExitCode(), "%s", out)
-	assert.Contains(t, string(out), "Abort on MPI_COMM_WORLD")
+	assert.Contains(t, string(out), "aborted: enough")
 }
 
 func lone(t *testing.T) {
@@ -155,27 +155,17 @@ func lone(t *testing.T) {
 	require.NoError(t, p.Finalize(t.Context()))
 	p, err = mpi.Init(t.Context(), mpi.Options{})
 	require.NoError(t, err, "a process that is alone can begin again")
-	require.NoError(t, p.World().Abort(17))
+	require.NoError(t, p.Abort(17, "enough"))
 }
 
 // TestEnvironment: what the calls about the environment return.
 func TestEnvironment(t *testing.T) {
 	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
-		assert.Equal(t, mpi.ThreadMultiple, p.ThreadLevel())
-		assert.Equal(t, "MPI_THREAD_MULTIPLE", p.ThreadLevel().String())
-		assert.Equal(t, "ThreadLevel(9)", mpi.ThreadLevel(9).String())
 		name, err := p.ProcessorName()
 		require.NoError(t, err)
 		assert.NotEmpty(t, name)
-		assert.Contains(t, mpi.LibraryVersion(), "MPI-4.1")
+		assert.Contains(t, mpi.LibraryVersion, fmt.Sprintf("MPI-%d.%d", mpi.Version, mpi.Subversion))
 		assert.Same(t, p, p.World().Process())
-		assert.NotNil(t, p.Boot())
-		assert.NotNil(t, p.Engine())
-		before := mpi.Wtime()
-		assert.GreaterOrEqual(t, mpi.Wtime(), before)
-		assert.InDelta(t, 1e-9, mpi.Wtick(), 1e-12)
-		var none *mpi.Comm
-		fails(t, none.Abort(1), mpi.ErrComm, "nil")
 	})
 	var noContext context.Context
 	_, err := mpi.Init(noContext, mpi.Options{})

@@ -18,7 +18,7 @@ import (
 // rank of their leader in it. Each leader passes the other leader's rank in bridge, which matters
 // only at the leaders. Both pass the same tag, 0 to 2^26-1 here; with different tags several
 // goroutines can do so at once.
-func (c *Comm) IntercommCreate(leader int, bridge *Comm, remoteLeader, tag int) (made *Comm, err error) {
+func (c *Comm) IntercommCreate(ctx context.Context, leader int, bridge *Comm, remoteLeader, tag int) (made *Comm, err error) {
 	defer c.call("MPI_Intercomm_create", &err)()
 	if err := c.checkJoin(leader); err != nil {
 		return nil, err
@@ -27,13 +27,24 @@ func (c *Comm) IntercommCreate(leader int, bridge *Comm, remoteLeader, tag int) 
 		return nil, err
 	}
 	if c.rank != leader {
-		return c.join(background, leader, nil)
+		err = c.bounded(ctx, func() (err error) {
+			made, err = c.join(background, leader, nil)
+			return err
+		})
+		return made, err
 	}
 	b, err := bridgeOver(bridge, remoteLeader, tag)
 	if err != nil {
-		b = failedBridge{err} // so that join tells the others of the group
+		made, err = c.join(background, leader, failedBridge{err}) // to tell the others of the group
+		return made, err
 	}
-	return c.join(background, leader, b)
+	err = bridge.bounded(ctx, func() error {
+		return c.bounded(ctx, func() (err error) {
+			made, err = c.join(background, leader, b)
+			return err
+		})
+	})
+	return made, err
 }
 
 // checkJoin checks a communicator whose group is to join another, and the rank of its leader.
@@ -116,18 +127,15 @@ func (c *Comm) joinOver(ctx context.Context, v *view, leader int, b bridge) (*Co
 	if err != nil {
 		return nil, err
 	}
-	made, err := c.p.openAlone(ids, c.group, remote, c)
+	made, err := c.p.openAlone(new(Comm), ids, c.group, remote, c)
 	if err != nil {
 		return nil, err
 	}
 	// As in open, but the two groups have no common communicator yet. The barrier also tells
 	// whether their processes reach each other. A communicator that is revoked during the barrier
 	// has been made all the same.
-	stop := context.AfterFunc(ctx, func() { // end the barrier
-		made.p2p.Revoke()
-		made.coll.Revoke()
-	})
-	err = made.run(barrier, nil)
+	stop := context.AfterFunc(ctx, made.revoke) // ends the barrier
+	err = made.run(background, program{do: barrier})
 	switch {
 	case !stop():
 		err = ctx.Err()
@@ -229,20 +237,20 @@ func (v *view) andOver(b bridge, leader int, mask []byte) error {
 // (MPI_Intercomm_merge; MPI-4.1, 7.6.2). The group that passes high = false comes first. All
 // processes of a group must pass the same value. If both groups pass the same, the order is
 // arbitrary but the same in all processes.
-func (c *Comm) Merge(high bool) (merged *Comm, err error) {
+func (c *Comm) Merge(ctx context.Context, high bool) (merged *Comm, err error) {
 	defer c.call("MPI_Intercomm_merge", &err)()
-	err = c.run(c.merge(&merged, high))
+	err = c.run(ctx, c.merge(&merged, high))
 	return merged, err
 }
 
-func (c *Comm) merge(merged **Comm, high bool) (program, error) {
+func (c *Comm) merge(merged **Comm, high bool) program {
 	if err := c.checkLive(); err != nil {
-		return nil, err
+		return failed(err)
 	}
 	if !c.IsInter() {
-		return nil, errclass.New(errclass.Comm, "the communicator has one group only: there is nothing to merge")
+		return failed(errclass.New(errclass.Comm, "the communicator has one group only: there is nothing to merge"))
 	}
-	return func(v *view) error {
+	return program{do: func(v *view) error {
 		mine, theirs := []byte{0}, make([]byte, c.peers)
 		if high {
 			mine[0] = 1
@@ -264,7 +272,7 @@ func (c *Comm) merge(merged **Comm, high bool) (program, error) {
 		}
 		*merged, err = c.p.open(v, ids, all, nil, c)
 		return err
-	}, nil
+	}}
 }
 
 // later tells whether a comes after b in an order that is the same in all processes.

@@ -1,6 +1,7 @@
 package mpi_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -21,14 +22,15 @@ func sides(t *testing.T, w *mpi.Comm, a int) (side *mpi.Comm, inter *mpi.Comm) {
 	if w.Rank() >= a {
 		color, leader, far = 1, 0, a-1
 	}
-	side, err := w.Split(color, 0)
+	side, err := w.Split(bg, color, 0)
 	require.NoError(t, err)
-	inter, err = side.IntercommCreate(leader, w, far, 77)
+	var none context.Context // as good as bg
+	inter, err = side.IntercommCreate(none, leader, w, far, 77)
 	require.NoError(t, err)
 	require.True(t, inter.IsInter())
 	require.Equal(t, side.Rank(), inter.Rank())
 	require.Equal(t, side.Size(), inter.Size())
-	require.Equal(t, w.Size()-side.Size(), inter.RemoteSize())
+	require.Equal(t, w.Size()-side.Size(), inter.RemoteGroup().Size())
 	return side, inter
 }
 
@@ -39,26 +41,25 @@ func TestIntercomm(t *testing.T) {
 			side, inter := sides(t, w, n[0])
 			// Every process sends to every process on the other side.
 			requests := []mpi.Request{}
-			for r := range inter.RemoteSize() {
-				req, err := mpi.Isend(inter, []int{100*inter.Rank() + r}, r, 5)
-				require.NoError(t, err)
+			for r := range inter.RemoteGroup().Size() {
+				req := inter.Isend(mpi.Slice([]int{100*inter.Rank() + r}), r, 5)
 				requests = append(requests, req)
 			}
-			for r := range inter.RemoteSize() {
+			for r := range inter.RemoteGroup().Size() {
 				got := []int{-1}
-				_, err := mpi.Recv(inter, got, r, 5)
+				_, err := inter.Recv(bg, mpi.Slice(got), r, 5)
 				require.NoError(t, err)
 				assert.Equal(t, 100*r+inter.Rank(), got[0])
 			}
-			require.NoError(t, mpi.WaitAll(requests...))
-			dup, err := inter.Dup()
+			require.NoError(t, mpi.WaitAll(bg, requests...))
+			dup, err := inter.Dup(bg)
 			require.NoError(t, err)
 			result, err := dup.Compare(inter)
 			require.NoError(t, err)
 			assert.Equal(t, mpi.Congruent, result)
 			for _, high := range []bool{false, true} {
 				low := w.Rank() < n[0]
-				merged, err := dup.Merge(low == high)
+				merged, err := dup.Merge(bg, low == high)
 				require.NoError(t, err)
 				talk(t, merged)
 				want := w.Rank()
@@ -70,16 +71,16 @@ func TestIntercomm(t *testing.T) {
 				assert.Equal(t, want, merged.Rank())
 				require.NoError(t, merged.Free())
 			}
-			merged, err := dup.Merge(true)
+			merged, err := dup.Merge(bg, true)
 			require.NoError(t, err)
 			talk(t, merged)
 			interSplit(t, inter)
 			interCreate(t, inter)
 			require.NoError(t, inter.Free())
-			require.NoError(t, mpi.Barrier(dup))
-			_, err = side.Merge(true)
+			require.NoError(t, dup.Barrier(bg))
+			_, err = side.Merge(bg, true)
 			assert.ErrorIs(t, err, mpi.ErrComm)
-			_, err = dup.IntercommCreate(0, w, 0, 1)
+			_, err = dup.IntercommCreate(bg, 0, w, 0, 1)
 			assert.ErrorIs(t, err, mpi.ErrComm)
 		})
 	}
@@ -88,17 +89,17 @@ func TestIntercomm(t *testing.T) {
 // interSplit divides an inter-communicator by whether ranks are even.
 func interSplit(t *testing.T, inter *mpi.Comm) {
 	t.Helper()
-	part, err := inter.Split(inter.Rank()%2, inter.Rank())
+	part, err := inter.Split(bg, inter.Rank()%2, inter.Rank())
 	require.NoError(t, err)
-	if inter.Rank()%2 == 1 && inter.RemoteSize() < 2 {
+	if inter.Rank()%2 == 1 && inter.RemoteGroup().Size() < 2 {
 		assert.Nil(t, part)
 		return
 	}
 	assert.Equal(t, (inter.Size()+1-inter.Rank()%2)/2, part.Size())
-	assert.Equal(t, (inter.RemoteSize()+1-inter.Rank()%2)/2, part.RemoteSize())
+	assert.Equal(t, (inter.RemoteGroup().Size()+1-inter.Rank()%2)/2, part.RemoteGroup().Size())
 	count := []int{0}
-	require.NoError(t, mpi.Allreduce(part, []int{1}, count, mpi.Sum))
-	assert.Equal(t, part.RemoteSize(), count[0])
+	require.NoError(t, part.Allreduce(bg, mpi.Slice([]int{1}), mpi.Slice(count), mpi.Sum))
+	assert.Equal(t, part.RemoteGroup().Size(), count[0])
 	require.NoError(t, part.Free())
 }
 
@@ -107,15 +108,15 @@ func interCreate(t *testing.T, inter *mpi.Comm) {
 	t.Helper()
 	last, err := inter.Group().Incl([]int{inter.Size() - 1})
 	require.NoError(t, err)
-	c, err := inter.Create(last)
+	c, err := inter.Create(bg, last)
 	require.NoError(t, err)
 	if inter.Rank() != inter.Size()-1 {
 		assert.Nil(t, c)
 		return
 	}
 	got := []int{0}
-	require.NoError(t, mpi.Allgather(c, []int{inter.Size()}, got))
-	assert.Equal(t, inter.RemoteSize(), got[0])
+	require.NoError(t, c.Allgather(bg, mpi.Slice([]int{inter.Size()}), mpi.Slice(got)))
+	assert.Equal(t, inter.RemoteGroup().Size(), got[0])
 	require.NoError(t, c.Free())
 }
 
@@ -123,18 +124,18 @@ func interCreate(t *testing.T, inter *mpi.Comm) {
 func TestIntercommFails(t *testing.T) {
 	mpitest.Run(t, 3, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
-		_, err := w.IntercommCreate(1, w, 44, 1)
+		_, err := w.IntercommCreate(bg, 1, w, 44, 1)
 		if w.Rank() == 1 {
 			assert.ErrorIs(t, err, mpi.ErrRank)
 		} else {
 			assert.ErrorIs(t, err, mpi.ErrOther)
 		}
-		_, err = w.IntercommCreate(3, w, 0, 1)
+		_, err = w.IntercommCreate(bg, 3, w, 0, 1)
 		assert.ErrorIs(t, err, mpi.ErrRoot)
-		_, err = w.IntercommCreate(0, w, 0, -1)
+		_, err = w.IntercommCreate(bg, 0, w, 0, -1)
 		assert.ErrorIs(t, err, mpi.ErrTag)
 		// Both groups are the same.
-		_, err = w.IntercommCreate(0, w, 0, 1)
+		_, err = w.IntercommCreate(bg, 0, w, 0, 1)
 		assert.Error(t, err)
 		talk(t, w)
 	})
@@ -148,7 +149,7 @@ func TestIntercommsAtOnce(t *testing.T) {
 		groups := make([]*mpi.Comm, 4)
 		for i := range groups {
 			var err error
-			groups[i], err = side.Dup()
+			groups[i], err = side.Dup(bg)
 			require.NoError(t, err)
 		}
 		far := 2
@@ -159,16 +160,16 @@ func TestIntercommsAtOnce(t *testing.T) {
 		for k, c := range groups {
 			all.Go(func() {
 				for range 5 {
-					inter, err := c.IntercommCreate(0, w, far, k)
+					inter, err := c.IntercommCreate(bg, 0, w, far, k)
 					if !assert.NoError(t, err) {
 						return
 					}
-					merged, err := inter.Merge(w.Rank() >= 2)
+					merged, err := inter.Merge(bg, w.Rank() >= 2)
 					if !assert.NoError(t, err) {
 						return
 					}
 					sum := []int{0}
-					assert.NoError(t, mpi.Allreduce(merged, []int{merged.Rank()}, sum, mpi.Sum))
+					assert.NoError(t, merged.Allreduce(bg, mpi.Slice([]int{merged.Rank()}), mpi.Slice(sum), mpi.Sum))
 					assert.Equal(t, 10, sum[0])
 					assert.NoError(t, merged.Free())
 					assert.NoError(t, inter.Free())
@@ -190,10 +191,11 @@ func TestInterCollectives(t *testing.T) {
 			mpitest.Run(t, n[0]+n[1], mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 				_, inter := sides(t, p.World(), n[0])
 				lower := p.World().Rank() < n[0]
+				contexts := []context.Context{bg, t.Context()} // the second may end
 				for seed := range seeds {
 					rng := rand.New(rand.NewPCG(seed, 5))
 					tr := &trial{
-						t: t, c: inter, rng: rng, mode: mode(rng.IntN(int(modes))),
+						t: t, c: inter, ctx: contexts[rng.IntN(len(contexts))], rng: rng, mode: mode(rng.IntN(int(modes))),
 						count: []int{0, 1, 3, 500, 30_000}[rng.IntN(5)],
 					}
 					// The root is in the lower group, or in the other one.
@@ -224,7 +226,7 @@ func TestInterCollectives(t *testing.T) {
 // interTrials does the rooted operations, then the others. root is the rank of the root in its
 // group; tr.root is what this process says of it.
 func interTrials[T comparable](tr *trial, k kind[T], root int) {
-	c, n, me, far := tr.c, tr.count, tr.c.Rank(), tr.c.RemoteSize()
+	c, n, me, far := tr.c, tr.count, tr.c.Rank(), tr.c.RemoteGroup().Size()
 	isRoot, gets := tr.root == mpi.Root, tr.root >= 0
 	now := func(f func() error) {
 		tr.t.Helper()
@@ -242,9 +244,8 @@ func interTrials[T comparable](tr *trial, k kind[T], root int) {
 		xs = k.slice(root, 0, n)
 	}
 	tr.mode.do(tr.t,
-		func() error { return mpi.Bcast(c, xs, tr.root) },
-		func() (mpi.Request, error) { return mpi.Ibcast(c, xs, tr.root) },
-		func() (mpi.Request, error) { return mpi.BcastInit(c, xs, tr.root) })
+		func() error { return c.Bcast(tr.ctx, mpi.Slice(xs), tr.root) },
+		func(how ...mpi.Mode) mpi.Request { return c.Ibcast(mpi.Slice(xs), tr.root, how...) })
 	if isRoot || gets {
 		same(tr.t, k.slice(root, 0, n), xs, "bcast")
 	}
@@ -253,7 +254,7 @@ func interTrials[T comparable](tr *trial, k kind[T], root int) {
 	if isRoot {
 		out = make([]T, far*n)
 	}
-	now(func() error { return mpi.Gather(c, in, out, tr.root) })
+	now(func() error { return c.Gather(tr.ctx, mpi.Slice(in), mpi.Slice(out), tr.root) })
 	if isRoot {
 		same(tr.t, remote(n), out, "gather")
 		clear(out)
@@ -264,7 +265,7 @@ func interTrials[T comparable](tr *trial, k kind[T], root int) {
 			counts = append(counts, n)
 		}
 	}
-	now(func() error { return mpi.Gatherv(c, in, out, counts, nil, tr.root) })
+	now(func() error { return c.Gatherv(tr.ctx, mpi.Slice(in), mpi.Slice(out).Parts(counts, nil), tr.root) })
 	if isRoot {
 		same(tr.t, remote(n), out, "gatherv")
 	}
@@ -274,18 +275,18 @@ func interTrials[T comparable](tr *trial, k kind[T], root int) {
 		all = k.slice(root, 0, far*n)
 	}
 	part := make([]T, n)
-	now(func() error { return mpi.Scatter(c, all, part, tr.root) })
+	now(func() error { return c.Scatter(tr.ctx, mpi.Slice(all), mpi.Slice(part), tr.root) })
 	if gets {
 		same(tr.t, k.slice(root, me*n, n), part, "scatter")
 		clear(part)
 	}
-	now(func() error { return mpi.Scatterv(c, all, part, counts, nil, tr.root) })
+	now(func() error { return c.Scatterv(tr.ctx, mpi.Slice(all).Parts(counts, nil), mpi.Slice(part), tr.root) })
 	if gets {
 		same(tr.t, k.slice(root, me*n, n), part, "scatterv")
 	}
 
 	sum := make([]T, n)
-	now(func() error { return mpi.Reduce(c, in, sum, k.op, tr.root) })
+	now(func() error { return c.Reduce(tr.ctx, mpi.Slice(in), mpi.Slice(sum), k.op, tr.root) })
 	if isRoot {
 		same(tr.t, k.folded(0, far, 0, n), sum, "reduce")
 	}
@@ -294,23 +295,24 @@ func interTrials[T comparable](tr *trial, k kind[T], root int) {
 
 // interAllTrials does the operations without a root. remote is what the other group gives.
 func interAllTrials[T comparable](tr *trial, k kind[T], in, remote []T) {
-	c, n, me, far := tr.c, tr.count, tr.c.Rank(), tr.c.RemoteSize()
+	c, n, me, far := tr.c, tr.count, tr.c.Rank(), tr.c.RemoteGroup().Size()
 	out := make([]T, n)
 	tr.mode.do(tr.t,
-		func() error { return mpi.Allreduce(c, in, out, k.op) },
-		func() (mpi.Request, error) { return mpi.Iallreduce(c, in, out, k.op) },
-		func() (mpi.Request, error) { return mpi.AllreduceInit(c, in, out, k.op) })
+		func() error { return c.Allreduce(tr.ctx, mpi.Slice(in), mpi.Slice(out), k.op) },
+		func(how ...mpi.Mode) mpi.Request {
+			return c.Iallreduce(mpi.Slice(in), mpi.Slice(out), k.op, how...)
+		})
 	same(tr.t, k.folded(0, far, 0, n), out, "allreduce")
 
 	all := make([]T, far*n)
-	require.NoError(tr.t, mpi.Allgather(c, in, all))
+	require.NoError(tr.t, c.Allgather(tr.ctx, mpi.Slice(in), mpi.Slice(all)))
 	same(tr.t, remote, all, "allgather")
 	clear(all)
 	counts := make([]int, far)
 	for r := range counts {
 		counts[r] = n
 	}
-	require.NoError(tr.t, mpi.Allgatherv(c, in, all, counts, nil))
+	require.NoError(tr.t, c.Allgather(tr.ctx, mpi.Slice(in), mpi.Slice(all).Parts(counts, nil)))
 	same(tr.t, remote, all, "allgatherv")
 
 	many, want := k.slice(me, 0, far*n), []T(nil)
@@ -318,38 +320,37 @@ func interAllTrials[T comparable](tr *trial, k kind[T], in, remote []T) {
 		want = append(want, k.slice(r, me*n, n)...)
 	}
 	clear(all)
-	require.NoError(tr.t, mpi.Alltoall(c, many, all))
+	require.NoError(tr.t, c.Alltoall(tr.ctx, mpi.Slice(many), mpi.Slice(all)))
 	same(tr.t, want, all, "alltoall")
 	clear(all)
-	require.NoError(tr.t, mpi.Alltoallv(c, many, all, counts, nil, counts, nil))
+	require.NoError(tr.t, c.Alltoall(tr.ctx, mpi.Slice(many).Parts(counts, nil), mpi.Slice(all).Parts(counts, nil)))
 	same(tr.t, want, all, "alltoallv")
 
 	// Each group has as many parts as it has ranks; all in have the same length.
 	each := n % 50
 	size := c.Size() * far * each
 	mine := make([]T, far*each)
-	require.NoError(tr.t, mpi.ReduceScatterBlock(c, k.slice(me, 0, size), mine, k.op))
+	require.NoError(tr.t, c.ReduceScatter(tr.ctx, mpi.Slice(k.slice(me, 0, size)), mpi.Slice(mine), k.op))
 	same(tr.t, k.folded(0, far, me*far*each, far*each), mine, "reduce-scatter-block")
 
 	tr.mode.do(tr.t,
-		func() error { return mpi.Barrier(c) },
-		func() (mpi.Request, error) { return mpi.Ibarrier(c) },
-		func() (mpi.Request, error) { return mpi.BarrierInit(c) })
-	assert.ErrorIs(tr.t, mpi.Scan(c, in, out, k.op), mpi.ErrComm)
+		func() error { return c.Barrier(tr.ctx) },
+		func(how ...mpi.Mode) mpi.Request { return c.Ibarrier(how...) })
+	assert.ErrorIs(tr.t, c.Scan(tr.ctx, mpi.Slice(in), mpi.Slice(out), k.op), mpi.ErrComm)
 }
 
 // TestIntercommSplitType divides both groups by what shares memory, which is everything here.
 func TestIntercommSplitType(t *testing.T) {
 	mpitest.Run(t, 3, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		_, inter := sides(t, p.World(), 1)
-		part, err := inter.SplitType(mpi.SplitShared, 0, nil)
+		part, err := inter.SplitType(bg, mpi.SplitShared, 0, nil)
 		require.NoError(t, err)
 		require.True(t, part.IsInter())
-		assert.Equal(t, inter.RemoteSize(), part.RemoteSize())
+		assert.Equal(t, inter.RemoteGroup().Size(), part.RemoteGroup().Size())
 		count := []int{0}
-		require.NoError(t, mpi.Allreduce(part, []int{1}, count, mpi.Sum))
-		assert.Equal(t, part.RemoteSize(), count[0])
-		_, err = inter.SplitType(99, 0, nil)
+		require.NoError(t, part.Allreduce(bg, mpi.Slice([]int{1}), mpi.Slice(count), mpi.Sum))
+		assert.Equal(t, part.RemoteGroup().Size(), count[0])
+		_, err = inter.SplitType(bg, 99, 0, nil)
 		assert.ErrorIs(t, err, mpi.ErrArg)
 	})
 }

@@ -1,6 +1,7 @@
 package mpi_test
 
 import (
+	"context"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -11,6 +12,9 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// bg is the context of calls that nothing ends.
+var bg = context.Background()
 
 // everyMethod are those over which the basics are tested.
 var everyMethod = []string{"mem", "via+shm", "tcp", "via+udp"}

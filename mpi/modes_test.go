@@ -2,6 +2,7 @@ package mpi_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -18,25 +19,24 @@ func TestSynchronous(t *testing.T) {
 		mpitest.Run(t, 2, o, func(t *testing.T, p *mpi.Process) {
 			w, x := p.World(), []int{0}
 			if w.Rank() == 0 {
-				r, err := mpi.Issend(w, []int{7}, 1, 1)
-				require.NoError(t, err)
-				require.NoError(t, mpi.Send(w, []int{8}, 1, 2)) // it is received after the first arrived
-				_, err = mpi.Recv(w, x, 1, 3)
+				r := w.Isend(mpi.Slice([]int{7}), 1, 1, mpi.Synchronous)
+				require.NoError(t, w.Send(bg, mpi.Slice([]int{8}), 1, 2)) // it is received after the first arrived
+				_, err := w.Recv(bg, mpi.Slice(x), 1, 3)
 				require.NoError(t, err)
 				_, done, err := r.Test()
 				require.NoError(t, err)
 				assert.False(t, done, "nobody has received it")
-				require.NoError(t, mpi.Send(w, x, 1, 4))
-				_, err = r.Wait()
+				require.NoError(t, w.Send(bg, mpi.Slice(x), 1, 4))
+				_, err = r.Wait(bg)
 				require.NoError(t, err)
-				require.NoError(t, mpi.Ssend(w, []int{9}, 1, 5))
+				require.NoError(t, w.Send(bg, mpi.Slice([]int{9}), 1, 5, mpi.Synchronous))
 				return
 			}
 			for _, tag := range []int{2, 4, 1, 5} {
 				if tag == 4 {
-					require.NoError(t, mpi.Send(w, x, 0, 3))
+					require.NoError(t, w.Send(bg, mpi.Slice(x), 0, 3))
 				}
-				_, err := mpi.Recv(w, x, 0, tag)
+				_, err := w.Recv(bg, mpi.Slice(x), 0, tag)
 				require.NoError(t, err)
 			}
 			assert.Equal(t, 9, x[0])
@@ -49,22 +49,19 @@ func TestReady(t *testing.T) {
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w, x := p.World(), []int{0}
 		if w.Rank() == 0 {
-			_, err := mpi.Recv(w, x, 1, 1)
+			_, err := w.Recv(bg, mpi.Slice(x), 1, 1)
 			require.NoError(t, err)
-			require.NoError(t, mpi.Rsend(w, []int{5}, 1, 2))
-			r, err := mpi.Irsend(w, []int{6}, 1, 3)
-			require.NoError(t, err)
-			_, err = r.Wait()
+			require.NoError(t, w.Send(bg, mpi.Slice([]int{5}), 1, 2, mpi.Ready))
+			r := w.Isend(mpi.Slice([]int{6}), 1, 3, mpi.Ready)
+			_, err = r.Wait(bg)
 			require.NoError(t, err)
 			return
 		}
 		y := []int{0}
-		a, err := mpi.Irecv(w, x, 0, 2)
-		require.NoError(t, err)
-		b, err := mpi.Irecv(w, y, 0, 3)
-		require.NoError(t, err)
-		require.NoError(t, mpi.Send(w, x, 0, 1))
-		require.NoError(t, mpi.WaitAll(a, b))
+		a := w.Irecv(mpi.Slice(x), 0, 2)
+		b := w.Irecv(mpi.Slice(y), 0, 3)
+		require.NoError(t, w.Send(bg, mpi.Slice(x), 0, 1))
+		require.NoError(t, mpi.WaitAll(bg, a, b))
 		assert.Equal(t, []int{5, 6}, []int{x[0], y[0]})
 	})
 }
@@ -74,12 +71,14 @@ func TestBuffered(t *testing.T) {
 	mpitest.Over(t, everyMethod, func(t *testing.T, o mpitest.Options) {
 		mpitest.Run(t, 2, o, func(t *testing.T, p *mpi.Process) {
 			w, length := p.World(), 50_000 // each is too long to be sent without a receive
+			c, err := w.Dup(bg)
+			require.NoError(t, err)
 			if w.Rank() == 1 {
 				xs := make([]int32, length)
-				_, err := mpi.Recv(w, xs, 0, 99)
+				_, err := w.Recv(bg, mpi.Slice(xs), 0, 99)
 				require.NoError(t, err)
 				for tag := range 5 {
-					_, err := mpi.Recv(w, xs, 0, tag)
+					_, err := c.Recv(bg, mpi.Slice(xs), 0, tag)
 					require.NoError(t, err)
 					assert.Equal(t, int32(tag), xs[length-1])
 				}
@@ -87,38 +86,37 @@ func TestBuffered(t *testing.T) {
 			}
 			each := 4*length + mpi.BsendOverhead
 			mem := make([]byte, 3*each)
-			require.NoError(t, p.AttachBuffer(mem))
-			fails(t, p.AttachBuffer(mem), mpi.ErrBuffer, "attached already")
+			require.NoError(t, w.AttachBuffer(mem)) // serves c, too
+			fails(t, w.AttachBuffer(mem), mpi.ErrBuffer, "attached already")
 			xs := make([]int32, length)
-			buffered(t, w, xs, 0)
-			buffered(t, w, xs, 1)
-			r, err := mpi.Ibsend(w, fill(xs, 2), 1, 2)
-			require.NoError(t, err)
+			buffered(t, c, xs, 0)
+			buffered(t, c, xs, 1)
+			r := c.Isend(mpi.Slice(fill(xs, 2)), 1, 2, mpi.Buffered)
 			_, done, err := r.Test()
 			require.NoError(t, err)
 			assert.True(t, done)
-			fails(t, mpi.Bsend(w, xs, 1, 3), mpi.ErrBuffer, "3 messages wait")
+			fails(t, c.Send(bg, mpi.Slice(xs), 1, 3, mpi.Buffered), mpi.ErrBuffer, "3 messages wait")
 
-			require.NoError(t, w.AttachBufferAutomatic())
-			buffered(t, w, xs, 3)
-			fails(t, p.FlushBuffer(ended()), mpi.ErrBuffer, "not been sent")
+			require.NoError(t, c.AttachBuffer(nil))
+			buffered(t, c, xs, 3)
 			fails(t, w.FlushBuffer(ended()), mpi.ErrBuffer, "not been sent")
-			_, err = w.DetachBuffer(ended())
+			fails(t, c.FlushBuffer(ended()), mpi.ErrBuffer, "not been sent")
+			_, err = c.DetachBuffer(ended())
 			fails(t, err, mpi.ErrBuffer, "not been sent")
 
-			require.NoError(t, mpi.Send(w, xs, 1, 99))
-			none, err := w.DetachBuffer(t.Context())
+			require.NoError(t, w.Send(bg, mpi.Slice(xs), 1, 99))
+			none, err := c.DetachBuffer(t.Context())
 			require.NoError(t, err)
 			assert.Nil(t, none)
-			require.NoError(t, p.FlushBuffer(t.Context()))
-			buffered(t, w, xs, 4)
-			got, err := p.DetachBuffer(t.Context())
+			require.NoError(t, w.FlushBuffer(t.Context()))
+			buffered(t, c, xs, 4)
+			got, err := w.DetachBuffer(t.Context())
 			require.NoError(t, err)
 			assert.Same(t, &mem[0], &got[0])
 			assert.Len(t, got, len(mem))
-			_, err = p.DetachBuffer(t.Context())
+			_, err = w.DetachBuffer(t.Context())
 			fails(t, err, mpi.ErrBuffer, "no buffer is attached")
-			fails(t, p.FlushBuffer(t.Context()), mpi.ErrBuffer, "no buffer is attached")
+			fails(t, w.FlushBuffer(t.Context()), mpi.ErrBuffer, "no buffer is attached")
 		})
 	})
 }
@@ -126,7 +124,7 @@ func TestBuffered(t *testing.T) {
 // buffered sends xs filled with the tag, and overwrites xs afterwards.
 func buffered(t *testing.T, w *mpi.Comm, xs []int32, tag int) {
 	t.Helper()
-	require.NoError(t, mpi.Bsend(w, fill(xs, tag), 1, tag))
+	require.NoError(t, w.Send(bg, mpi.Slice(fill(xs, tag)), 1, tag, mpi.Buffered))
 	fill(xs, -1)
 }
 
@@ -149,24 +147,21 @@ func TestPersistent(t *testing.T) {
 	mpitest.Over(t, everyMethod, func(t *testing.T, o mpitest.Options) {
 		mpitest.Run(t, 2, o, func(t *testing.T, p *mpi.Process) {
 			w, out, in := p.World(), []int{0}, []int{0}
-			require.NoError(t, p.AttachBuffer(make([]byte, 1000)))
-			send := mpi.SendInit[int]
-			for i, init := range []func(*mpi.Comm, []int, int, int) (mpi.Request, error){send, mpi.SsendInit[int], mpi.BsendInit[int], mpi.RsendInit[int]} {
-				s, err := init(w, out, 1-w.Rank(), i)
-				require.NoError(t, err)
-				r, err := mpi.RecvInit(w, in, 1-w.Rank(), i)
-				require.NoError(t, err)
+			require.NoError(t, w.AttachBuffer(make([]byte, 1000)))
+			for i, how := range [][]mpi.Mode{{mpi.Persistent}, {mpi.Synchronous, mpi.Persistent}, {mpi.Persistent, mpi.Buffered}, {mpi.Ready, mpi.Persistent}} {
+				s := w.Isend(mpi.Slice(out), 1-w.Rank(), i, how...)
+				r := w.Irecv(mpi.Slice(in), 1-w.Rank(), i, mpi.Persistent)
 				st, done, err := r.Test()
 				require.NoError(t, err)
 				assert.True(t, done, "what is inactive need not be waited for")
 				assert.Equal(t, mpi.AnySource, st.Source)
 				for round := range 5 {
 					out[0], in[0] = 10*i+round, -1
-					require.NoError(t, mpi.StartAll(r, s))
+					require.NoError(t, mpi.Requests{r, s}.StartAll())
 					if i != 2 { // a buffered send has ended when it is started
 						fails(t, r.Start(), mpi.ErrRequest, "active")
 					}
-					require.NoError(t, mpi.WaitAll(s, r))
+					require.NoError(t, mpi.WaitAll(bg, s, r))
 					assert.Equal(t, 10*i+round, in[0])
 				}
 				require.NoError(t, s.Free())
@@ -175,14 +170,53 @@ func TestPersistent(t *testing.T) {
 				fails(t, s.Start(), mpi.ErrRequest, "")
 				fails(t, r.Start(), mpi.ErrRequest, "")
 			}
-			_, err := p.DetachBuffer(t.Context())
+			_, err := w.DetachBuffer(t.Context())
 			require.NoError(t, err)
-			x, err := mpi.Irecv(w, in, w.Rank(), 0)
-			require.NoError(t, err)
+			x := w.Irecv(mpi.Slice(in), w.Rank(), 0)
 			fails(t, x.Start(), mpi.ErrRequest, "persistent")
 			require.NoError(t, x.Cancel())
-			_, err = x.Wait()
+			_, err = x.Wait(bg)
 			require.NoError(t, err)
 		})
 	})
+}
+
+// TestWrongModes: calls refuse modes that are not for them, before anything is sent.
+func TestWrongModes(t *testing.T) {
+	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
+		s, x := p.Self(), mpi.Value(new(int))
+		for _, how := range [][]mpi.Mode{
+			{mpi.Persistent}, {mpi.Synchronous, mpi.Persistent}, {mpi.Synchronous, mpi.Ready}, {mpi.Ready, mpi.Buffered}, {mpi.Buffered, mpi.Synchronous}, {0}, {99},
+		} {
+			fails(t, s.Send(bg, x, 0, 0, how...), mpi.ErrArg, "")
+			fails(t, s.Send(t.Context(), x, 0, 0, how...), mpi.ErrArg, "")
+		}
+		fails(t, s.Send(bg, x, 0, 0, mpi.Persistent), mpi.ErrArg, "persistent")
+		fails(t, s.Send(bg, x, 0, 0, 99), mpi.ErrArg, "99")
+		for name, begin := range map[string]func(how ...mpi.Mode) mpi.Request{
+			"Isend":    func(how ...mpi.Mode) mpi.Request { return s.Isend(x, 0, 0, append(how, mpi.Ready, mpi.Buffered)...) },
+			"Irecv":    func(how ...mpi.Mode) mpi.Request { return s.Irecv(x, 0, 0, append(how, mpi.Synchronous)...) },
+			"Ibcast":   func(how ...mpi.Mode) mpi.Request { return s.Ibcast(x, 0, append(how, mpi.Ready)...) },
+			"Ibarrier": func(how ...mpi.Mode) mpi.Request { return s.Ibarrier(append(how, mpi.Buffered)...) },
+			"Iscan":    func(how ...mpi.Mode) mpi.Request { return s.Iscan(x, mpi.Value(new(int)), mpi.Sum, append(how, 0)...) },
+		} {
+			for _, how := range [][]mpi.Mode{nil, {mpi.Persistent}} {
+				_, err := begin(how...).Wait(bg)
+				require.ErrorIs(t, err, mpi.ErrArg, name)
+				require.ErrorIs(t, begin(how...).Start(), mpi.ErrArg, name)
+			}
+		}
+		_, there, err := s.Iprobe(mpi.AnySource, mpi.AnyTag)
+		require.NoError(t, err)
+		assert.False(t, there)
+		assert.Zero(t, mpi.EngineOf(p).Stats().Posted)
+
+		// To say the same twice is no mistake.
+		r := s.Irecv(x, 0, 0, mpi.Persistent, mpi.Persistent)
+		require.NoError(t, r.Start())
+		require.NoError(t, s.Send(bg, x, 0, 0, mpi.Synchronous, mpi.Synchronous))
+		_, err = r.Wait(bg)
+		require.NoError(t, err)
+	})
+	assert.Equal(t, "[Synchronous Ready Buffered Persistent]", fmt.Sprint([]mpi.Mode{mpi.Synchronous, mpi.Ready, mpi.Buffered, mpi.Persistent}))
 }

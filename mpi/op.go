@@ -125,29 +125,17 @@ func sliceOf[T any](mem []byte, n int) []T {
 
 // ReduceLocal combines in and inout without communication: inout[i] = in[i] op inout[i]
 // (MPI_Reduce_local; MPI-4.1, 6.9.7).
-func ReduceLocal[T any](in, inout []T, op *Op) error {
-	x, y := slice(in), slice(inout)
-	if err := wrong(x, y); err != nil {
-		return err
+func ReduceLocal(in, inout Buffer, op *Op) error {
+	for _, b := range []*Buffer{&in, &inout} {
+		if err := memory(b); err != nil {
+			return err
+		}
 	}
-	return reduceLocal(x.Buffer, y.Buffer, op)
-}
-
-// ReduceLocalBuffer is ReduceLocal on Buffers.
-func ReduceLocalBuffer(in, inout Buffer, op *Op) error {
-	x, y := typed(in), typed(inout)
-	if err := wrong(x, y); err != nil {
-		return err
-	}
-	return reduceLocal(x.Buffer, y.Buffer, op)
-}
-
-func reduceLocal(in, inout Buffer, op *Op) error {
 	if err := checkReduction(&in, &inout, op); err != nil {
 		return err
 	}
-	acc := packed(&inout)
-	op.Apply(acc, packed(&in), elementType(&inout), elements(&inout))
-	unpack(&inout, acc)
+	acc := inout.packed()
+	op.Apply(acc, in.packed(), inout.t, inout.count())
+	inout.unpack(acc)
 	return nil
 }

@@ -44,17 +44,17 @@ func aLittleOfEverything(t *testing.T, p *mpi.Process) {
 	for _, n := range []int{0, 1, 1000, 100_000} {
 		out, in := k.slice(rank, 0, n), make([]int64, n)
 		from := (rank + size - 1) % size
-		st, err := mpi.Sendrecv(w, out, (rank+1)%size, 3, in, from, 3)
+		st, err := w.Sendrecv(bg, mpi.Slice(out), (rank+1)%size, 3, mpi.Slice(in), from, 3)
 		require.NoError(t, err)
 		require.Equal(t, from, st.Source)
 		same(t, k.slice(from, 0, n), in, "message")
 		sum := make([]int64, n)
-		require.NoError(t, mpi.Allreduce(w, out, sum, mpi.Sum))
+		require.NoError(t, w.Allreduce(bg, mpi.Slice(out), mpi.Slice(sum), mpi.Sum))
 		same(t, k.folded(0, size, 0, n), sum, "sum")
 	}
-	half, err := w.Split(rank%2, rank)
+	half, err := w.Split(bg, rank%2, rank)
 	require.NoError(t, err)
 	assert.Equal(t, (size+1-rank%2)/2, half.Size())
-	require.NoError(t, mpi.Barrier(half))
+	require.NoError(t, half.Barrier(bg))
 	require.NoError(t, half.Free())
 }

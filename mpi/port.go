@@ -99,9 +99,9 @@ func (p *Process) Join(ctx context.Context, conn net.Conn) (inter *Comm, err err
 
 // Disconnect is Free, but waits until all processes of both groups have called it, and so until all
 // communication between them has ended (MPI_Comm_disconnect; MPI-4.1, 11.10.4).
-func (c *Comm) Disconnect() (err error) {
+func (c *Comm) Disconnect(ctx context.Context) (err error) {
 	defer c.call("MPI_Comm_disconnect", &err)()
-	if err := c.run(barrier, c.checkLive()); err != nil {
+	if err := c.run(ctx, c.barrier()); err != nil {
 		return err
 	}
 	return c.end()

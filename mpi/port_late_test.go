@@ -22,16 +22,16 @@ func TestAcceptAfterGivenUp(t *testing.T) {
 			port, err := p.OpenPort(t.Context(), nil)
 			require.NoError(t, err)
 			copy(name, port)
-			require.NoError(t, mpi.Send(w, name, 1, len(port)))
-			require.NoError(t, mpi.Barrier(w))
+			require.NoError(t, w.Send(bg, mpi.Slice(name), 1, len(port)))
+			require.NoError(t, w.Barrier(bg))
 			ctx, cancel := context.WithTimeout(t.Context(), wallclock.Patience)
 			defer cancel()
 			inter, err := p.Self().Accept(ctx, port, 0)
 			require.NoError(t, err)
-			require.NoError(t, inter.Disconnect())
+			require.NoError(t, inter.Disconnect(bg))
 			return
 		}
-		st, err := mpi.Recv(w, name, 0, mpi.AnyTag)
+		st, err := w.Recv(bg, mpi.Slice(name), 0, mpi.AnyTag)
 		require.NoError(t, err)
 		port := string(name[:st.Tag])
 		for range 3 {
@@ -40,11 +40,11 @@ func TestAcceptAfterGivenUp(t *testing.T) {
 			assert.ErrorIs(t, err, context.DeadlineExceeded)
 			cancel()
 		}
-		require.NoError(t, mpi.Barrier(w))
+		require.NoError(t, w.Barrier(bg))
 		ctx, cancel := context.WithTimeout(t.Context(), wallclock.Patience)
 		defer cancel()
 		inter, err := p.Self().Connect(ctx, port, 0)
 		require.NoError(t, err)
-		require.NoError(t, inter.Disconnect())
+		require.NoError(t, inter.Disconnect(bg))
 	})
 }

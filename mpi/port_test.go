@@ -28,13 +28,13 @@ func briefly(t *testing.T) context.Context {
 func crowd(t *testing.T, inter *mpi.Comm, size, remote int) {
 	t.Helper()
 	require.Equal(t, size, inter.Size())
-	require.Equal(t, remote, inter.RemoteSize())
+	require.Equal(t, remote, inter.RemoteGroup().Size())
 	got := make([]int, remote)
-	require.NoError(t, mpi.Allgather(inter, []int{10 * inter.Rank()}, got))
+	require.NoError(t, inter.Allgather(bg, mpi.Slice([]int{10 * inter.Rank()}), mpi.Slice(got)))
 	for r, x := range got {
 		assert.Equal(t, 10*r, x)
 	}
-	merged, err := inter.Merge(size > remote)
+	merged, err := inter.Merge(bg, size > remote)
 	require.NoError(t, err)
 	talk(t, merged)
 	require.NoError(t, merged.Free())
@@ -59,7 +59,7 @@ func TestConnect(t *testing.T) {
 					inter, err := p.World().Accept(ctx, name, 1)
 					require.NoError(t, err)
 					crowd(t, inter, 2, 3)
-					require.NoError(t, inter.Disconnect())
+					require.NoError(t, inter.Disconnect(bg))
 				}
 				if name != "" {
 					require.NoError(t, p.ClosePort(name))
@@ -77,7 +77,7 @@ func TestConnect(t *testing.T) {
 					inter, err := p.World().Connect(ctx, name, 0)
 					require.NoError(t, err)
 					crowd(t, inter, 3, 2)
-					require.NoError(t, inter.Disconnect())
+					require.NoError(t, inter.Disconnect(bg))
 				}
 			})
 		})
@@ -105,7 +105,7 @@ func TestPortErrors(t *testing.T) {
 		refused(mpi.ErrPort, err)
 		_, err = w.Accept(ctx, "", 2)
 		assert.ErrorIs(t, err, mpi.ErrRoot)
-		_, _, err = w.Spawn(ctx, "./x", nil, 1, nil, 0)
+		_, _, err = w.Spawn(ctx, 0, mpi.Command{Program: "./x", N: 1})
 		refused(mpi.ErrUnsupportedOperation, err)
 		assert.Nil(t, p.Parent())
 		assert.ErrorIs(t, p.PublishName(ctx, "s", "p"), mpi.ErrUnsupportedOperation)
@@ -166,7 +166,7 @@ func TestJoin(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, <-done)
 		assert.Equal(t, byte(7), got[0])
-		require.NoError(t, mpi.Barrier(p.World()))
+		require.NoError(t, p.World().Barrier(bg))
 		require.NoError(t, conn.Close())
 		// A peer that sends nonsense.
 		c, d := net.Pipe()

@@ -32,7 +32,6 @@ type Process struct {
 	world   *Comm
 	self    *Comm
 	taken   contexts     // contexts in use by communicators
-	bsends  bsendBuffer  // memory that AttachBuffer gave the process
 	ports   ports        // opened by OpenPort
 	classes errorClasses // added by AddErrorClass
 	parent  *Comm        // the processes that spawned this one; nil if it was not spawned
@@ -53,14 +52,8 @@ func (p *Process) World() *Comm { return p.world }
 // Self returns the communicator of this process alone (MPI_COMM_SELF; MPI-4.1, 7.2.4).
 func (p *Process) Self() *Comm { return p.self }
 
-// Engine returns the engine that moves the process's messages, for its counters.
-func (p *Process) Engine() *core.Engine { return p.engine }
-
 // Endpoint returns the process's endpoint, for its counters.
 func (p *Process) Endpoint() *bmi.Endpoint { return p.ep }
-
-// Boot returns the launcher of the process's job.
-func (p *Process) Boot() boot.Boot { return p.boot }
 
 // Finalized tells whether Finalize has ended the process's part (MPI_Finalized; MPI-4.1, 11.2.3). A
 // Process is initialized from the start.
@@ -101,17 +94,9 @@ func (p *Process) noteStrangers(procs []*core.Proc) {
 	}
 }
 
-// Abort ends all processes of the job with an exit code (MPI_Abort; MPI-4.1, 11.4.2). It returns
-// only if that fails.
+// Abort ends all processes of the job with an exit code, and says why (MPI_Abort; MPI-4.1, 11.4.2).
+// It returns only if that fails.
 func (p *Process) Abort(code int, why string) error { return p.boot.Abort(code, why) }
-
-// Abort is Process.Abort: it ends all processes of the job, not only those of the communicator.
-func (c *Comm) Abort(code int) error {
-	if c == nil {
-		return errNullComm
-	}
-	return c.p.Abort(code, "the program called Abort on "+c.String())
-}
 
 // background is the context of calls that have no context argument.
 var background = context.Background()

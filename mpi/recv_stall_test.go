@@ -32,14 +32,13 @@ func stalls(t *testing.T, late time.Duration, receive func(t *testing.T, p *mpi.
 			receive(t, p, goOn)
 			return
 		}
-		first, err := mpi.Isend(p.World(), filled(7), 0, 1)
-		require.NoError(t, err)
-		p.Engine().Progress()
+		first := p.World().Isend(mpi.Slice(filled(7)), 0, 1)
+		mpi.EngineOf(p).Progress()
 		<-goOn
-		second, err := mpi.Isend(p.World(), filled(8), 0, 1)
-		require.NoError(t, err)
+		second := p.World().Isend(mpi.Slice(filled(8)), 0, 1)
 		for _, r := range []mpi.Request{first, second} {
 			for done := false; !done; time.Sleep(50 * time.Microsecond) {
+				var err error
 				_, done, err = r.Test()
 				require.NoError(t, err)
 			}
@@ -47,47 +46,67 @@ func stalls(t *testing.T, late time.Duration, receive func(t *testing.T, p *mpi.
 	})
 }
 
+// receives are the ways to receive a message with a context.
+var receives = map[string]func(ctx context.Context, w *mpi.Comm, xs []byte) (mpi.Status, error){
+	"Recv": func(ctx context.Context, w *mpi.Comm, xs []byte) (mpi.Status, error) {
+		return w.Recv(ctx, mpi.Slice(xs), 1, 1)
+	},
+	"Mprobe and Recv": func(ctx context.Context, w *mpi.Comm, xs []byte) (mpi.Status, error) {
+		m, st, err := w.Mprobe(bg, 1, 1)
+		if err != nil {
+			return st, err
+		}
+		return m.Recv(ctx, mpi.Slice(xs))
+	},
+}
+
 // TestRecvContextFromStalled: a receive ends soon after its context although its message has begun
 // to move and the sender has stalled. Later data does not change the caller's memory, and the two
 // processes can still communicate.
 func TestRecvContextFromStalled(t *testing.T) {
 	for name, late := range map[string]time.Duration{"waits a little": time.Millisecond, "does not wait": -1} {
-		t.Run(name, func(t *testing.T) {
-			stalls(t, late, func(t *testing.T, p *mpi.Process, goOn chan struct{}) {
-				w, xs := p.World(), make([]byte, largeBytes)
-				_, err := w.Probe(1, 1)
-				require.NoError(t, err)
-				ctx, cancel := context.WithCancel(t.Context())
-				go cancel()
-				_, err = mpi.RecvContext(ctx, w, xs, 1, 1)
-				require.ErrorIs(t, err, context.Canceled)
-				copy(xs, filled(9))
-				close(goOn)
-				again := make([]byte, largeBytes)
-				st, err := mpi.RecvContext(t.Context(), w, again, 1, 1)
-				require.NoError(t, err)
-				assert.Equal(t, largeBytes, st.Bytes)
-				assert.True(t, slices.Equal(filled(8), again))
-				require.NoError(t, p.Engine().Close(t.Context()), "all that was granted has moved")
-				assert.True(t, slices.Equal(filled(9), xs), "the memory is the caller's")
+		for how, receive := range receives {
+			t.Run(name+"/"+how, func(t *testing.T) {
+				stalls(t, late, func(t *testing.T, p *mpi.Process, goOn chan struct{}) {
+					w, xs := p.World(), make([]byte, largeBytes)
+					_, err := w.Probe(bg, 1, 1)
+					require.NoError(t, err)
+					ctx, cancel := context.WithCancel(t.Context())
+					go cancel()
+					_, err = receive(ctx, w, xs)
+					require.ErrorIs(t, err, context.Canceled)
+					copy(xs, filled(9))
+					close(goOn)
+					again := make([]byte, largeBytes)
+					st, err := receive(t.Context(), w, again)
+					require.NoError(t, err)
+					assert.Equal(t, largeBytes, st.Bytes)
+					assert.True(t, slices.Equal(filled(8), again))
+					require.NoError(t, mpi.EngineOf(p).Close(t.Context()), "all that was granted has moved")
+					assert.True(t, slices.Equal(filled(9), xs), "the memory is the caller's")
+				})
 			})
-		})
+		}
 	}
 }
 
 // TestRecvContextFromSlow: a message that was moving when the context ended is received if it
 // comes soon.
 func TestRecvContextFromSlow(t *testing.T) {
-	stalls(t, time.Minute, func(t *testing.T, p *mpi.Process, goOn chan struct{}) {
-		w, xs := p.World(), make([]byte, largeBytes)
-		_, err := w.Probe(1, 1)
-		require.NoError(t, err)
-		time.AfterFunc(10*time.Millisecond, func() { close(goOn) }) // by then the receive usually waits
-		_, err = mpi.RecvContext(ended(), w, xs, 1, 1)
-		require.NoError(t, err)
-		assert.True(t, slices.Equal(filled(7), xs))
-		_, err = mpi.RecvContext(t.Context(), w, xs, 1, 1)
-		require.NoError(t, err)
-		assert.True(t, slices.Equal(filled(8), xs))
-	})
+	for how, receive := range receives {
+		t.Run(how, func(t *testing.T) {
+			stalls(t, time.Minute, func(t *testing.T, p *mpi.Process, goOn chan struct{}) {
+				w, xs := p.World(), make([]byte, largeBytes)
+				_, err := w.Probe(bg, 1, 1)
+				require.NoError(t, err)
+				time.AfterFunc(10*time.Millisecond, func() { close(goOn) }) // by then the receive usually waits
+				_, err = receive(ended(), w, xs)
+				require.NoError(t, err)
+				assert.True(t, slices.Equal(filled(7), xs))
+				_, err = receive(t.Context(), w, xs)
+				require.NoError(t, err)
+				assert.True(t, slices.Equal(filled(8), xs))
+			})
+		})
+	}
 }

@@ -11,11 +11,14 @@ import (
 )
 
 // A Request is an operation that was posted, and must be waited for, tested or freed (MPI-4.1,
-// 3.7). It is a small value that may be copied; the zero Request is MPI_REQUEST_NULL. Once a call
+// 3.7). It is a small value that may be copied and compared; the zero Request is MPI_REQUEST_NULL. Once a call
 // has reported that the operation ended, every copy behaves like the zero Request. Persistent
 // requests become inactive instead, until Start.
 //
 // The memory of the operation belongs to the library until then.
+//
+// A call that cannot begin its operation returns a Request that has ended already, with the error.
+// So programs check errors once, when they wait.
 type Request struct {
 	r    core.Request
 	from *origin // nil only in the zero Request
@@ -24,14 +27,21 @@ type Request struct {
 // An origin is the source of a Request. It is a communicator, whose requests of the engine all
 // share one origin, or an operation that the engine does not manage, such as a collective one.
 type origin struct {
-	comm *Comm
+	comm *Comm // nil in an orphan: its operation could not begin, because the communicator is nil
+
+	// err says why the operation could not begin; otherwise it is nil.
+	err error
+	// reported tells whether an orphan's error has been reported.
+	reported atomic.Bool
 
 	// start begins a round of a persistent operation that the engine does not manage; otherwise it
 	// is nil.
 	start func() (core.Request, error)
 
-	// task is the latest round of a collective operation; otherwise it is nil.
+	// task is the latest round of a collective or partitioned operation; otherwise it is nil.
 	task atomic.Pointer[task]
+	// parts is the message of a partitioned operation; otherwise it is nil.
+	parts partitioned
 
 	mu    sync.Mutex
 	round core.Request // the latest round; guarded by mu
@@ -40,6 +50,27 @@ type origin struct {
 
 // request makes a Request from one of the engine's.
 func (c *Comm) request(r core.Request) Request { return Request{r: r, from: &c.own} }
+
+// began returns the Request of a call that begins an operation: r, or one that has ended with err.
+func (c *Comm) began(r Request, err error) Request {
+	switch {
+	case err == nil:
+		return r
+	case c == nil:
+		return Request{from: &origin{err: err}}
+	}
+	failed, end := c.p.engine.NewOp(nil)
+	end(core.Empty, err)
+	return Request{r: failed, from: &origin{comm: c, err: err}}
+}
+
+// orphaned returns the error of an orphan, once.
+func (r Request) orphaned() error {
+	if r.from == nil || r.from.comm != nil || r.from.reported.Swap(true) {
+		return nil
+	}
+	return r.from.err
+}
 
 // persistent makes a persistent Request; start begins a round. It is never called while another
 // round is active.
@@ -65,25 +96,22 @@ func (r Request) comm() *Comm {
 	return r.from.comm
 }
 
-// IsNull tells whether r is the zero Request, MPI_REQUEST_NULL.
-func (r Request) IsNull() bool { return r.from == nil }
-
-// Wait waits until the operation ended, and returns the Status of its message and its error
+// Wait waits until the operation has ended, and returns the Status of its message and its error
 // (MPI_Wait; MPI-4.1, 3.7.3). For a null, ended or inactive request it returns at once with the
-// empty Status.
-func (r Request) Wait() (Status, error) { return r.WaitContext(background) }
-
-// WaitContext is Wait that ends with ctx's error when ctx ends. The operation continues.
-func (r Request) WaitContext(ctx context.Context) (Status, error) {
+// empty Status. If ctx ends first, Wait returns its error, and the operation continues.
+func (r Request) Wait(ctx context.Context) (Status, error) {
 	if r.from == nil {
 		return emptyStatus, nil
 	}
-	ctx = orBackground(ctx)
 	c := r.from.comm
+	if c == nil {
+		return emptyStatus, r.orphaned()
+	}
+	ctx = orBackground(ctx)
 	call := c.enter(Call{Name: "MPI_Wait", Comm: c, Peer: Undefined, Tag: Undefined})
 	r.help(ctx)
 	st, err := r.operation().Wait(ctx)
-	return Status(st), c.leave(call, err)
+	return statusOf(st), c.leave(call, err)
 }
 
 // help runs the collective operation that a request stands for, if its goroutine has not begun to
@@ -103,10 +131,13 @@ func (r Request) Test() (Status, bool, error) {
 		return emptyStatus, true, nil
 	}
 	c := r.from.comm
+	if c == nil {
+		return emptyStatus, true, r.orphaned()
+	}
 	call := c.enter(Call{Name: "MPI_Test", Comm: c, Peer: Undefined, Tag: Undefined})
 	st, done, err := r.operation().Test()
 	yieldUnless(done)
-	return Status(st), done, c.leave(call, err)
+	return statusOf(st), done, c.leave(call, err)
 }
 
 // yieldUnless lets other goroutines run after an unsuccessful test. A program that tests in a loop
@@ -122,18 +153,28 @@ func (r Request) Peek() (st Status, done bool, err error) {
 	if r.from == nil {
 		return emptyStatus, true, nil
 	}
-	defer r.from.comm.call("MPI_Request_get_status", &err)()
+	c := r.from.comm
+	if c == nil {
+		if r.from.reported.Load() {
+			return emptyStatus, true, nil
+		}
+		return emptyStatus, true, r.from.err
+	}
+	call := c.enter(Call{Name: "MPI_Request_get_status", Comm: c, Peer: Undefined, Tag: Undefined})
 	got, done, err := r.operation().Peek()
 	yieldUnless(done)
-	return Status(got), done, err
+	return statusOf(got), done, c.leave(call, err)
 }
 
 // Cancel asks the operation to end early (MPI_Cancel; MPI-4.1, 3.8.4). The request must still be
 // waited for; Status.Cancelled then tells whether the operation was cancelled in time.
 func (r Request) Cancel() (err error) {
 	defer r.comm().call("MPI_Cancel", &err)()
-	if r.from == nil {
+	switch {
+	case r.from == nil:
 		return errNullRequest
+	case r.from.comm == nil: // it has ended
+		return nil
 	}
 	return r.operation().Cancel()
 }
@@ -143,10 +184,13 @@ func (r Request) Cancel() (err error) {
 // message has arrived.
 func (r Request) Free() (err error) {
 	defer r.comm().call("MPI_Request_free", &err)()
-	if r.from == nil {
+	switch {
+	case r.from == nil:
 		return errNullRequest
-	}
-	if r.from.start == nil {
+	case r.from.comm == nil:
+		r.from.reported.Store(true)
+		return nil
+	case r.from.start == nil:
 		return r.r.Free()
 	}
 	r.from.mu.Lock()
@@ -155,6 +199,9 @@ func (r Request) Free() (err error) {
 		return errclass.New(errclass.Request, "the persistent request has been freed already")
 	}
 	r.from.freed = true
+	if r.from.parts != nil {
+		r.from.parts.free()
+	}
 	if r.from.round.IsNull() {
 		return nil
 	}

@@ -7,18 +7,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/mpi"
+	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
 // posted posts receives from this process itself, with tags 0 to n-1, and a null request
 // behind every one.
-func posted(t *testing.T, c *mpi.Comm, n int) []mpi.Request {
-	t.Helper()
-	var reqs []mpi.Request
+func posted(c *mpi.Comm, n int) mpi.Requests {
+	var reqs mpi.Requests
 	for tag := range n {
-		r, err := mpi.Irecv(c, make([]int, 1), 0, tag)
-		require.NoError(t, err)
-		reqs = append(reqs, r, mpi.Request{})
+		reqs = append(reqs, c.Irecv(mpi.Slice(make([]int, 1)), 0, tag), mpi.Request{})
 	}
 	return reqs
 }
@@ -26,44 +24,47 @@ func posted(t *testing.T, c *mpi.Comm, n int) []mpi.Request {
 func give(t *testing.T, c *mpi.Comm, tags ...int) {
 	t.Helper()
 	for _, tag := range tags {
-		require.NoError(t, mpi.Send(c, []int{tag}, 0, tag))
+		require.NoError(t, c.Send(bg, mpi.Slice([]int{tag}), 0, tag))
 	}
 }
 
 // TestNullRequests end at once.
 func TestNullRequests(t *testing.T) {
 	var none mpi.Request
-	assert.True(t, none.IsNull())
+	assert.Equal(t, mpi.Request{}, none)
 	empty := func(st mpi.Status, err error) {
 		t.Helper()
 		require.NoError(t, err)
 		assert.Equal(t, mpi.Status{Source: mpi.AnySource, Tag: mpi.AnyTag}, st)
 	}
-	empty(none.Wait())
+	empty(none.Wait(bg))
 	st, done, err := none.Test()
 	assert.True(t, done)
 	empty(st, err)
 	st, done, err = none.Peek()
 	assert.True(t, done)
 	empty(st, err)
-	require.NoError(t, mpi.WaitAll())
-	require.NoError(t, mpi.WaitAll(none, none))
-	statuses, errs := make([]mpi.Status, 2), []error{assert.AnError, assert.AnError}
-	done, err = mpi.TestAll([]mpi.Request{none, none}, statuses, errs)
+	require.NoError(t, mpi.WaitAll(bg))
+	require.NoError(t, mpi.WaitAll(bg, none, none))
+	statuses := []mpi.Status{{Err: assert.AnError}, {Err: assert.AnError}}
+	done, err = mpi.Requests{none, none}.TestAll(statuses)
 	assert.True(t, done)
+	empty(statuses[0], err)
 	empty(statuses[1], err)
-	assert.Equal(t, []error{nil, nil}, errs)
-	i, st, err := mpi.WaitAny(none)
+	statuses[1].Err = assert.AnError
+	empty(statuses[0], mpi.Requests{none, none}.WaitAll(bg, statuses))
+	empty(statuses[1], nil)
+	i, st, err := mpi.Requests{none}.WaitAny(bg)
 	assert.Equal(t, mpi.Undefined, i)
 	empty(st, err)
-	i, st, done, err = mpi.TestAny(nil)
+	i, st, done, err = mpi.Requests(nil).TestAny()
 	assert.Equal(t, mpi.Undefined, i)
 	assert.True(t, done)
 	empty(st, err)
-	some, err := mpi.WaitSome(t.Context(), []mpi.Request{none}, nil, nil, nil)
+	some, err := mpi.Requests{none}.WaitSome(t.Context(), nil, nil)
 	require.NoError(t, err)
 	assert.Empty(t, some)
-	some, err = mpi.TestSome(nil, nil, nil, nil)
+	some, err = mpi.Requests(nil).TestSome(nil, nil)
 	require.NoError(t, err)
 	assert.Empty(t, some)
 }
@@ -72,11 +73,11 @@ func TestNullRequests(t *testing.T) {
 func TestWaits(t *testing.T) {
 	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		s := p.Self()
-		reqs := posted(t, s, 4)
-		_, _, done, err := mpi.TestAny(reqs)
+		reqs := posted(s, 4)
+		_, _, done, err := reqs.TestAny()
 		require.NoError(t, err)
 		assert.False(t, done)
-		_, _, err = mpi.WaitAnyContext(ended(), reqs)
+		_, _, err = reqs.WaitAny(ended())
 		assert.Error(t, err)
 
 		give(t, s, 2)
@@ -84,33 +85,34 @@ func TestWaits(t *testing.T) {
 		require.NoError(t, err)
 		assert.True(t, done)
 		assert.Equal(t, 2, st.Tag)
-		i, st, err := mpi.WaitAny(reqs...)
+		i, st, err := reqs.WaitAny(bg)
 		require.NoError(t, err)
 		assert.Equal(t, 4, i)
 		assert.Equal(t, 2, st.Tag)
-		i, _, done, err = mpi.TestAny(reqs)
+		i, _, done, err = reqs.TestAny()
 		require.NoError(t, err)
 		assert.False(t, done, "request %d", i)
 
 		give(t, s, 0, 3)
-		statuses, errs := make([]mpi.Status, 8), make([]error, 8)
-		some, err := mpi.WaitSome(t.Context(), reqs, []int{-7}, statuses, errs)
+		statuses := make([]mpi.Status, 8)
+		statuses[6].Err = assert.AnError
+		some, err := reqs.WaitSome(t.Context(), []int{-7}, statuses)
 		require.NoError(t, err)
 		assert.Equal(t, []int{-7, 0, 6}, some)
-		assert.Equal(t, 3, statuses[6].Tag)
-		some, err = mpi.TestSome(reqs, some[:0], statuses, errs)
+		assert.Equal(t, mpi.Status{Tag: 3, Bytes: 8}, statuses[6])
+		some, err = reqs.TestSome(some[:0], statuses)
 		require.NoError(t, err)
 		assert.Empty(t, some)
-		done, err = mpi.TestAll(reqs, nil, nil)
+		done, err = reqs.TestAll(nil)
 		require.NoError(t, err)
 		assert.False(t, done)
-		assert.Error(t, mpi.WaitAllContext(ended(), reqs, nil, nil))
+		assert.Error(t, reqs.WaitAll(ended(), nil))
 
 		give(t, s, 1)
-		require.NoError(t, mpi.WaitAllContext(t.Context(), reqs, statuses, errs))
+		require.NoError(t, reqs.WaitAll(t.Context(), statuses))
 		assert.Equal(t, 1, statuses[2].Tag)
 		assert.Equal(t, mpi.AnyTag, statuses[0].Tag, "it had ended before")
-		done, err = mpi.TestAll(reqs, statuses, nil)
+		done, err = reqs.TestAll(statuses)
 		require.NoError(t, err)
 		assert.True(t, done)
 	})
@@ -120,34 +122,35 @@ func TestWaits(t *testing.T) {
 func TestWaitsFail(t *testing.T) {
 	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		s := p.Self()
-		post := func() []mpi.Request {
-			reqs := posted(t, s, 2)
-			require.NoError(t, mpi.Send(s, []int{1, 2}, 0, 1)) // too long
+		post := func() mpi.Requests {
+			reqs := posted(s, 2)
+			require.NoError(t, s.Send(bg, mpi.Slice([]int{1, 2}), 0, 1)) // too long
 			give(t, s, 0)
 			return reqs
 		}
-		errs, statuses := make([]error, 4), make([]mpi.Status, 4)
+		statuses := make([]mpi.Status, 4)
 		wrong := func(err error) {
 			t.Helper()
 			fails(t, err, mpi.ErrInStatus, "request 2")
 			require.ErrorIs(t, err, mpi.ErrTruncate)
-			require.NoError(t, errs[0])
-			require.ErrorIs(t, errs[2], mpi.ErrTruncate)
+			require.NoError(t, statuses[0].Err)
+			require.ErrorIs(t, statuses[2].Err, mpi.ErrTruncate)
 			assert.Equal(t, 1, statuses[2].Tag)
-			clear(errs)
+			assert.Equal(t, 16, statuses[2].Bytes)
+			clear(statuses)
 		}
-		wrong(mpi.WaitAllContext(t.Context(), post(), statuses, errs))
-		done, err := mpi.TestAll(post(), statuses, errs)
+		wrong(post().WaitAll(t.Context(), statuses))
+		done, err := post().TestAll(statuses)
 		assert.True(t, done)
 		wrong(err)
-		some, err := mpi.WaitSome(t.Context(), post(), nil, statuses, errs)
+		some, err := post().WaitSome(t.Context(), nil, statuses)
 		assert.Equal(t, []int{0, 2}, some)
 		wrong(err)
-		fails(t, mpi.WaitAll(post()...), mpi.ErrInStatus, "request 2")
+		fails(t, mpi.WaitAll(bg, post()...), mpi.ErrInStatus, "request 2")
 		reqs := post()
-		_, err = reqs[0].Wait()
+		_, err = reqs[0].Wait(bg)
 		require.NoError(t, err)
-		i, _, err := mpi.WaitAny(reqs...)
+		i, _, err := reqs.WaitAny(bg)
 		assert.Equal(t, 2, i)
 		fails(t, err, mpi.ErrTruncate, "")
 	})
@@ -157,27 +160,24 @@ func TestWaitsFail(t *testing.T) {
 func TestCancelAndFree(t *testing.T) {
 	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		s, x := p.Self(), []int{0}
-		r, err := mpi.Irecv(s, x, 0, 1)
-		require.NoError(t, err)
+		r := s.Irecv(mpi.Slice(x), 0, 1)
 		require.NoError(t, r.Cancel())
-		st, err := r.Wait()
+		st, err := r.Wait(bg)
 		require.NoError(t, err)
 		assert.True(t, st.Cancelled)
-		r, err = mpi.Irecv(s, []int{0}, 0, 1)
-		require.NoError(t, err)
+		r = s.Irecv(mpi.Slice([]int{0}), 0, 1)
 		require.NoError(t, r.Free())
 		fails(t, r.Free(), mpi.ErrRequest, "")
 		give(t, s, 1, 1)
-		_, err = mpi.Recv(s, x, 0, 1)
+		_, err = s.Recv(bg, mpi.Slice(x), 0, 1)
 		require.NoError(t, err)
 		_, there, err := s.Iprobe(0, 1)
 		require.NoError(t, err)
 		assert.False(t, there, "the freed receive had the first message")
 
-		sent, err := mpi.Issend(s, x, 0, 2)
-		require.NoError(t, err)
+		sent := s.Isend(mpi.Slice(x), 0, 2, mpi.Synchronous)
 		require.NoError(t, sent.Cancel())
-		st, err = sent.Wait()
+		st, err = sent.Wait(bg)
 		require.NoError(t, err)
 		assert.True(t, st.Cancelled)
 	})
@@ -188,17 +188,160 @@ func TestCancelAndFree(t *testing.T) {
 func TestRequestsOfTwoProcesses(t *testing.T) {
 	requests := make(chan mpi.Request, 2)
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
-		r, err := mpi.Irecv(p.Self(), []int{0}, 0, 1)
-		require.NoError(t, err)
+		r := p.Self().Irecv(mpi.Slice([]int{0}), 0, 1)
 		requests <- r
-		require.NoError(t, mpi.Barrier(p.World()))
+		require.NoError(t, p.World().Barrier(bg))
 		if p.World().Rank() == 0 {
 			a, b := <-requests, <-requests
-			fails(t, mpi.WaitAll(a, b), mpi.ErrRequest, "several processes")
+			fails(t, mpi.WaitAll(bg, a, b), mpi.ErrRequest, "several processes")
 		}
-		require.NoError(t, mpi.Barrier(p.World()))
+		require.NoError(t, p.World().Barrier(bg))
 		require.NoError(t, r.Cancel())
-		_, err = r.Wait()
+		_, err := r.Wait(bg)
 		require.NoError(t, err)
+	})
+}
+
+// TestRequestsThatCouldNotBegin: each has ended with its error, which one call reports, also to the
+// error handler.
+func TestRequestsThatCouldNotBegin(t *testing.T) {
+	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
+		s, handled := p.Self(), 0
+		require.NoError(t, s.SetErrorHandler(func(*mpi.Comm, error) { handled++ }))
+		for how, bad := range map[string]func() mpi.Request{
+			"plain":      func() mpi.Request { return s.Isend(mpi.Slice([]int{1}), 7, 0) },
+			"persistent": func() mpi.Request { return s.Irecv(mpi.Slice([]int{1}), 7, 0, mpi.Persistent) },
+			"collective": func() mpi.Request { return s.Ibcast(mpi.InPlace, 7) },
+			"nobody's":   func() mpi.Request { return (*mpi.Comm)(nil).Isend(mpi.Slice([]int{1}), 0, 0) },
+		} {
+			t.Run(how, func(t *testing.T) {
+				handled = 0
+				seen := reports(t, s, bad)
+				if how == "nobody's" { // only what also concerns other requests
+					seen = 6
+				}
+				assert.Equal(t, seen, handled)
+			})
+		}
+	})
+}
+
+// reports passes requests that could not begin to every call. It returns how many calls report an
+// error.
+func reports(t *testing.T, s *mpi.Comm, bad func() mpi.Request) (errors int) {
+	wrong := func(err error) {
+		t.Helper()
+		errors++
+		require.Error(t, err)
+		require.Contains(t, []mpi.ErrorClass{mpi.ErrRank, mpi.ErrRoot, mpi.ErrComm}, errclass.Of(err))
+	}
+	again := func(r mpi.Request) {
+		t.Helper()
+		assert.NotEqual(t, mpi.Request{}, r)
+		st, err := r.Wait(bg)
+		require.NoError(t, err, "it has been reported")
+		assert.Equal(t, mpi.Status{Source: mpi.AnySource, Tag: mpi.AnyTag}, st)
+		_, done, err := r.Peek()
+		require.NoError(t, err)
+		assert.True(t, done)
+	}
+	statuses := make([]mpi.Status, 3)
+	mixed := func() mpi.Requests { // the receive can end
+		give(t, s, 0)
+		return mpi.Requests{s.Irecv(mpi.Slice([]int{0}), 0, 0), {}, bad()}
+	}
+	some := func(reqs mpi.Requests, err error) {
+		t.Helper()
+		fails(t, err, mpi.ErrInStatus, "request 2")
+		require.NoError(t, statuses[0].Err)
+		assert.Equal(t, 8, statuses[0].Bytes)
+		wrong(statuses[2].Err)
+		clear(statuses)
+		require.NoError(t, reqs.WaitAll(bg, statuses))
+		require.NoError(t, statuses[2].Err)
+		again(reqs[2])
+	}
+
+	r := bad()
+	_, err := r.Wait(bg)
+	wrong(err)
+	again(r)
+	r = bad()
+	_, done, err := r.Peek()
+	assert.True(t, done)
+	wrong(err)
+	_, done, err = r.Test()
+	assert.True(t, done)
+	wrong(err)
+	again(r)
+
+	reqs := mixed()
+	some(reqs, reqs.WaitAll(bg, statuses))
+	reqs = mixed()
+	done, err = reqs.TestAll(statuses)
+	assert.True(t, done)
+	some(reqs, err)
+	reqs = mixed()
+	ended, err := reqs.WaitSome(bg, nil, statuses)
+	assert.Equal(t, []int{0, 2}, ended)
+	some(reqs, err)
+	reqs = mixed()
+	ended, err = reqs.TestSome(nil, statuses)
+	assert.Equal(t, []int{0, 2}, ended)
+	some(reqs, err)
+
+	waits := s.Irecv(mpi.Slice([]int{0}), 0, 1)
+	reqs = mpi.Requests{waits, bad(), {}}
+	i, _, err := reqs.WaitAny(bg)
+	assert.Equal(t, 1, i)
+	wrong(err)
+	_, _, done, err = reqs.TestAny()
+	require.NoError(t, err)
+	assert.False(t, done)
+	reqs[1] = bad()
+	i, _, done, err = reqs.TestAny()
+	assert.True(t, done)
+	assert.Equal(t, 1, i)
+	wrong(err)
+	again(reqs[1])
+	require.NoError(t, waits.Cancel())
+	_, err = waits.Wait(bg)
+	require.NoError(t, err)
+
+	r = bad()
+	wrong(r.Start())
+	require.NoError(t, r.Cancel())
+	_, err = r.Wait(bg)
+	wrong(err)
+	again(r)
+	r = bad()
+	require.NoError(t, r.Free())
+	again(r)
+	return errors
+}
+
+// TestStatusErr: only calls on several requests set it.
+func TestStatusErr(t *testing.T) {
+	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
+		s := p.Self()
+		short := func() mpi.Request {
+			require.NoError(t, s.Send(bg, mpi.Slice([]int{1, 2}), 0, 0))
+			return s.Irecv(mpi.Slice([]int{0}), 0, 0)
+		}
+		st, err := short().Wait(bg)
+		fails(t, err, mpi.ErrTruncate, "")
+		assert.NoError(t, st.Err)
+		st, _, err = short().Test()
+		fails(t, err, mpi.ErrTruncate, "")
+		assert.NoError(t, st.Err)
+		_, st, err = mpi.Requests{short()}.WaitAny(bg)
+		fails(t, err, mpi.ErrTruncate, "")
+		assert.NoError(t, st.Err)
+		statuses := []mpi.Status{{}, {Err: assert.AnError}}
+		some, err := mpi.Requests{short(), {}}.TestSome(nil, statuses)
+		assert.Equal(t, []int{0}, some)
+		fails(t, err, mpi.ErrInStatus, "request 0")
+		fails(t, statuses[0].Err, mpi.ErrTruncate, "")
+		assert.Equal(t, assert.AnError, statuses[1].Err, "it was not among the ended")
 	})
 }

@@ -16,12 +16,12 @@ import (
 // Finalize, or with fn's error if the job cannot be aborted.
 //
 // A panic in fn ends the process, and so the job.
-func Run(ctx context.Context, o Options, fn func(p *Process) error) error {
+func Run(ctx context.Context, o Options, fn func(ctx context.Context, p *Process) error) error {
 	p, err := Init(ctx, o)
 	if err != nil {
 		return err
 	}
-	if err := fn(p); err != nil {
+	if err := fn(ctx, p); err != nil {
 		p.lastWords(err)
 		_ = p.Abort(1, err.Error()) // normally ends this process; otherwise the caller gets err
 		p.giveUp()

@@ -15,7 +15,7 @@ import (
 )
 
 // runAll runs each rank's part of a job with Run, and returns the errors.
-func runAll(t *testing.T, boots []*boot.LocalBoot, fn func(p *mpi.Process) error) []error {
+func runAll(t *testing.T, boots []*boot.LocalBoot, fn func(ctx context.Context, p *mpi.Process) error) []error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -33,9 +33,9 @@ func TestRunFinalizes(t *testing.T) {
 	boots, err := boot.Local(3)
 	require.NoError(t, err)
 	procs := make([]*mpi.Process, 3)
-	for _, err := range runAll(t, boots, func(p *mpi.Process) error {
+	for _, err := range runAll(t, boots, func(ctx context.Context, p *mpi.Process) error {
 		procs[p.World().Rank()] = p
-		return mpi.Barrier(p.World())
+		return p.World().Barrier(ctx)
 	}) {
 		assert.NoError(t, err)
 	}
@@ -50,11 +50,11 @@ func TestRunAbortsTheJob(t *testing.T) {
 	boots, err := boot.Local(2)
 	require.NoError(t, err)
 	broken := errors.New("the input is broken")
-	errs := runAll(t, boots, func(p *mpi.Process) error {
-		if err := mpi.Barrier(p.World()); err != nil || p.World().Rank() == 0 {
+	errs := runAll(t, boots, func(ctx context.Context, p *mpi.Process) error {
+		if err := p.World().Barrier(ctx); err != nil || p.World().Rank() == 0 {
 			return errors.Join(err, broken)
 		}
-		_, err := mpi.Recv(p.World(), make([]int, 1), 0, 0)
+		_, err := p.World().Recv(ctx, mpi.Slice(make([]int, 1)), 0, 0)
 		assert.ErrorIs(t, err, mpi.ErrProcFailed)
 		return nil
 	})
@@ -71,7 +71,7 @@ func TestRunAbortsTheJob(t *testing.T) {
 func TestRunWithoutInit(t *testing.T) {
 	boots, err := boot.Local(1)
 	require.NoError(t, err)
-	err = mpi.Run(context.Background(), mpi.Options{Boot: boots[0], Method: ","}, func(*mpi.Process) error {
+	err = mpi.Run(context.Background(), mpi.Options{Boot: boots[0], Method: ","}, func(context.Context, *mpi.Process) error {
 		t.Error("there is no process")
 		return nil
 	})

@@ -1,175 +1,135 @@
 package mpi
 
-import "github.com/viaduct-hpc/viaduct/mpi/core"
+import (
+	"context"
+	"errors"
+
+	"github.com/viaduct-hpc/viaduct/mpi/core"
+)
 
 // The MPI names of sends, by mode.
 var (
-	sendNames  = [...]string{core.Standard: "MPI_Send", core.Synchronous: "MPI_Ssend", core.Ready: "MPI_Rsend", core.Buffered: "MPI_Bsend"}
-	isendNames = [...]string{core.Standard: "MPI_Isend", core.Synchronous: "MPI_Issend", core.Ready: "MPI_Irsend", core.Buffered: "MPI_Ibsend"}
+	sendNames     = [...]string{core.Standard: "MPI_Send", core.Synchronous: "MPI_Ssend", core.Ready: "MPI_Rsend", core.Buffered: "MPI_Bsend"}
+	isendNames    = [...]string{core.Standard: "MPI_Isend", core.Synchronous: "MPI_Issend", core.Ready: "MPI_Irsend", core.Buffered: "MPI_Ibsend"}
+	sendInitNames = [...]string{core.Standard: "MPI_Send_init", core.Synchronous: "MPI_Ssend_init", core.Ready: "MPI_Rsend_init", core.Buffered: "MPI_Bsend_init"}
 )
 
-// Send sends the elements of xs to rank dst of c, and returns when xs may be changed again
-// (MPI_Send; MPI-4.1, 3.2.1). That may be before or only after they are received. The tag is 0 to
-// TagUB. Errors have class ErrComm, ErrRank, ErrTag, ErrType (no datatype for T), and
-// ErrProcFailed.
-func Send[T any](c *Comm, xs []T, dst, tag int) error {
-	if isScalar[T]() && !c.hooked() {
-		return c.sendBytes(bytesOf(xs), dst, tag)
+// Send sends b to rank dst, and returns when its memory may be changed again (MPI_Send, MPI_Ssend,
+// MPI_Rsend, MPI_Bsend; MPI-4.1, 3.2.1 and 3.4). That may be before or only after the message is
+// received; how takes Synchronous, Ready and Buffered. The tag is 0 to TagUB. Errors have class
+// ErrComm, ErrRank, ErrTag, ErrType (elements without a datatype), ErrBuffer and ErrProcFailed.
+//
+// If ctx ends first, Send takes the message back and returns ctx's error. If the message is being
+// received already, Send ends as it would otherwise.
+func (c *Comm) Send(ctx context.Context, b Buffer, dst, tag int, how ...Mode) error {
+	if b.isPlain() && len(how) == 0 && endless(ctx) && !c.hooked() {
+		return c.sendPlain(b.mem, dst, tag)
 	}
-	b, err := bufferOf(xs)
-	if err != nil {
-		return c.refuse("MPI_Send", err)
+	mode, err := sendMode(how)
+	call := c.enterIf(sendNames[mode], dst, tag, &b)
+	if err == nil {
+		err = c.sendBuffer(orBackground(ctx), mode, &b, dst, tag)
 	}
-	return c.send(core.Standard, b, dst, tag)
+	return c.leave(call, err)
 }
 
-// Ssend is a synchronous Send: it does not return before the receive has begun (MPI_Ssend; MPI-4.1,
-// 3.4).
-func Ssend[T any](c *Comm, xs []T, dst, tag int) error {
-	b, err := bufferOf(xs)
-	if err != nil {
-		return c.refuse("MPI_Ssend", err)
+// sendPlain sends numbers when no hook is set: nearly all small messages.
+func (c *Comm) sendPlain(mem []byte, dst, tag int) error {
+	if err := c.checkLive(); err != nil {
+		return c.fail(err)
 	}
-	return c.send(core.Synchronous, b, dst, tag)
-}
-
-// Rsend is a Send whose receive is already posted, as the caller knows (MPI_Rsend; MPI-4.1, 3.4).
-// If it is not, Rsend acts like Send.
-func Rsend[T any](c *Comm, xs []T, dst, tag int) error {
-	b, err := bufferOf(xs)
-	if err != nil {
-		return c.refuse("MPI_Rsend", err)
-	}
-	return c.send(core.Ready, b, dst, tag)
-}
-
-// Bsend is a buffered send: it copies xs into the attached buffer and returns (MPI_Bsend; MPI-4.1,
-// 3.4). If no buffer is attached, or it has too little space, the error has class ErrBuffer.
-func Bsend[T any](c *Comm, xs []T, dst, tag int) error {
-	b, err := bufferOf(xs)
-	if err != nil {
-		return c.refuse("MPI_Bsend", err)
-	}
-	return c.send(core.Buffered, b, dst, tag)
-}
-
-// Isend begins a Send (MPI_Isend; MPI-4.1, 3.7.2). xs must not be changed until the request ends.
-func Isend[T any](c *Comm, xs []T, dst, tag int) (Request, error) {
-	if isScalar[T]() && !c.hooked() {
-		return c.isendBytes(bytesOf(xs), dst, tag)
-	}
-	b, err := bufferOf(xs)
-	if err != nil {
-		return Request{}, c.refuse("MPI_Isend", err)
-	}
-	return c.isend(core.Standard, b, dst, tag)
-}
-
-// Issend begins an Ssend (MPI_Issend; MPI-4.1, 3.7.2).
-func Issend[T any](c *Comm, xs []T, dst, tag int) (Request, error) {
-	b, err := bufferOf(xs)
-	if err != nil {
-		return Request{}, c.refuse("MPI_Issend", err)
-	}
-	return c.isend(core.Synchronous, b, dst, tag)
-}
-
-// Irsend begins an Rsend (MPI_Irsend; MPI-4.1, 3.7.2).
-func Irsend[T any](c *Comm, xs []T, dst, tag int) (Request, error) {
-	b, err := bufferOf(xs)
-	if err != nil {
-		return Request{}, c.refuse("MPI_Irsend", err)
-	}
-	return c.isend(core.Ready, b, dst, tag)
-}
-
-// Ibsend begins a Bsend. Its request is complete when Ibsend returns (MPI_Ibsend; MPI-4.1, 3.7.2).
-func Ibsend[T any](c *Comm, xs []T, dst, tag int) (Request, error) {
-	b, err := bufferOf(xs)
-	if err != nil {
-		return Request{}, c.refuse("MPI_Ibsend", err)
-	}
-	return c.isend(core.Buffered, b, dst, tag)
-}
-
-// SendBuffer is Send of a Buffer.
-func (c *Comm) SendBuffer(b Buffer, dst, tag int) error { return c.send(core.Standard, b, dst, tag) }
-
-// SsendBuffer is Ssend of a Buffer.
-func (c *Comm) SsendBuffer(b Buffer, dst, tag int) error {
-	return c.send(core.Synchronous, b, dst, tag)
-}
-
-// RsendBuffer is Rsend of a Buffer.
-func (c *Comm) RsendBuffer(b Buffer, dst, tag int) error { return c.send(core.Ready, b, dst, tag) }
-
-// BsendBuffer is Bsend of a Buffer.
-func (c *Comm) BsendBuffer(b Buffer, dst, tag int) error { return c.send(core.Buffered, b, dst, tag) }
-
-// IsendBuffer is Isend of a Buffer.
-func (c *Comm) IsendBuffer(b Buffer, dst, tag int) (Request, error) {
-	return c.isend(core.Standard, b, dst, tag)
-}
-
-// IssendBuffer is Issend of a Buffer.
-func (c *Comm) IssendBuffer(b Buffer, dst, tag int) (Request, error) {
-	return c.isend(core.Synchronous, b, dst, tag)
-}
-
-// IrsendBuffer is Irsend of a Buffer.
-func (c *Comm) IrsendBuffer(b Buffer, dst, tag int) (Request, error) {
-	return c.isend(core.Ready, b, dst, tag)
-}
-
-// IbsendBuffer is Ibsend of a Buffer.
-func (c *Comm) IbsendBuffer(b Buffer, dst, tag int) (Request, error) {
-	return c.isend(core.Buffered, b, dst, tag)
-}
-
-// send implements the blocking sends.
-func (c *Comm) send(mode core.Mode, b core.Buffer, dst, tag int) error {
-	var call *Call
-	if c.hooked() {
-		call = c.enter(Call{Name: sendNames[mode], Comm: c, Peer: dst, Tag: tag, Bytes: dataBytes(b)})
-	}
-	err := c.sendUnseen(mode, b, dst, tag)
-	if err != nil || call != nil {
-		return c.leave(call, err)
+	if err := c.p2p.SendBytes(core.Standard, mem, dst, tag); err != nil {
+		return c.fail(c.explainSend(err, dst, tag))
 	}
 	return nil
 }
 
-// sendUnseen is send without hook and error handler.
-func (c *Comm) sendUnseen(mode core.Mode, b core.Buffer, dst, tag int) error {
-	if err := c.checkSend(dst, tag); err != nil {
+func (c *Comm) sendBuffer(ctx context.Context, mode core.Mode, b *Buffer, dst, tag int) error {
+	if err := c.checkSend(b, dst, tag); err != nil {
 		return err
 	}
-	if mode == core.Buffered {
-		return c.sendBuffered(b, dst, tag)
+	switch {
+	case mode == core.Buffered:
+		return c.sendBuffered(b.core(), dst, tag)
+	case endless(ctx):
+		return c.p2p.Send(mode, b.core(), dst, tag)
 	}
-	return c.p2p.Send(mode, b, dst, tag)
+	r, err := c.p2p.Isend(mode, b.core(), dst, tag)
+	if err != nil {
+		return err
+	}
+	_, err = waitOrCancel(ctx, r)
+	return err
 }
 
-// isend implements the sends that return a request.
-func (c *Comm) isend(mode core.Mode, b core.Buffer, dst, tag int) (Request, error) {
-	var call *Call
-	if c.hooked() {
-		call = c.enter(Call{Name: isendNames[mode], Comm: c, Peer: dst, Tag: tag, Bytes: dataBytes(b)})
+// waitOrCancel waits for an operation, and cancels it if ctx ends first. The operation has ended
+// when it returns: with ctx's error, or as usual if it could no longer be cancelled.
+func waitOrCancel(ctx context.Context, r core.Request) (core.Status, error) {
+	st, err := r.Wait(ctx)
+	if err == nil || !errors.Is(err, ctx.Err()) {
+		return st, err
 	}
-	r, err := c.isendUnseen(mode, b, dst, tag)
-	return r, c.leave(call, err)
+	_ = r.Cancel() // too late if it has ended
+	st, ended := r.Wait(background)
+	if ended == nil && st.Cancelled {
+		return core.Empty, err
+	}
+	return st, ended
 }
 
-func (c *Comm) isendUnseen(mode core.Mode, b core.Buffer, dst, tag int) (Request, error) {
-	if err := c.checkSend(dst, tag); err != nil {
+// endless tells whether a context never ends.
+func endless(ctx context.Context) bool { return ctx == nil || ctx.Done() == nil }
+
+// Isend begins a Send (MPI_Isend, MPI_Send_init and their modes; MPI-4.1, 3.7.2 and 3.9). The memory
+// must not be changed until the request has ended. how takes Persistent as well.
+func (c *Comm) Isend(b Buffer, dst, tag int, how ...Mode) Request {
+	if b.isPlain() && len(how) == 0 && !c.hooked() {
+		return c.isendPlain(b.mem, dst, tag)
+	}
+	mode, persistent, err := sendModes(how)
+	names := &isendNames
+	if persistent {
+		names = &sendInitNames
+	}
+	call := c.enterIf(names[mode], dst, tag, &b)
+	var r Request
+	if err == nil {
+		r, err = c.isendBuffer(mode, persistent, &b, dst, tag)
+	}
+	c.seen(call, err)
+	return c.began(r, err)
+}
+
+func (c *Comm) isendPlain(mem []byte, dst, tag int) Request {
+	if err := c.checkLive(); err != nil {
+		return c.began(Request{}, err)
+	}
+	r, err := c.p2p.IsendBytes(core.Standard, mem, dst, tag)
+	if err != nil {
+		return c.began(Request{}, c.explainSend(err, dst, tag))
+	}
+	return c.request(r)
+}
+
+func (c *Comm) isendBuffer(mode core.Mode, persistent bool, b *Buffer, dst, tag int) (Request, error) {
+	if err := c.checkSend(b, dst, tag); err != nil {
 		return Request{}, err
 	}
 	var r core.Request
 	var err error
-	if mode == core.Buffered {
-		r, err = c.startBuffered(b, dst, tag)
-	} else {
-		r, err = c.p2p.Isend(mode, b, dst, tag)
+	switch {
+	case mode == core.Buffered && persistent:
+		if _, err := packSize(b.core()); err != nil {
+			return Request{}, err
+		}
+		msg := b.core()
+		return c.persistent(func() (core.Request, error) { return c.startBuffered(msg, dst, tag) }), nil
+	case mode == core.Buffered:
+		r, err = c.startBuffered(b.core(), dst, tag)
+	case persistent:
+		r, err = c.p2p.SendInit(mode, b.core(), dst, tag)
+	default:
+		r, err = c.p2p.Isend(mode, b.core(), dst, tag)
 	}
 	if err != nil {
 		return Request{}, err
@@ -177,11 +137,11 @@ func (c *Comm) isendUnseen(mode core.Mode, b core.Buffer, dst, tag int) (Request
 	return c.request(r), nil
 }
 
-// refuse ends a call whose slice makes no Buffer.
-func (c *Comm) refuse(name string, err error) error {
-	defer c.call(name, &err)()
-	if live := c.checkLive(); live != nil {
-		err = live
+// explainSend is the error of a send: what is wrong with its arguments, which package core checks
+// too, but cannot explain as well, or err.
+func (c *Comm) explainSend(err error, dst, tag int) error {
+	if wrong := c.checkTo(dst, tag); wrong != nil {
+		return wrong
 	}
 	return err
 }

@@ -1,113 +1,81 @@
 package mpi
 
 import (
+	"context"
+
 	"github.com/viaduct-hpc/viaduct/mpi/core"
 )
 
 // Sendrecv sends out to rank dst and receives into in from rank src, both at once, so that
-// processes in a ring do not wait for one another for ever (MPI_Sendrecv; MPI-4.1, 3.10). It
-// returns the Status of the receive. The errors are those of Send and Recv.
-func Sendrecv[T, U any](c *Comm, out []T, dst, sendTag int, in []U, src, recvTag int) (Status, error) {
-	send, err := bufferOf(out)
-	if err != nil {
-		return emptyStatus, c.refuse("MPI_Sendrecv", err)
-	}
-	recv, err := bufferOf(in)
-	if err != nil {
-		return emptyStatus, c.refuse("MPI_Sendrecv", err)
-	}
-	return c.SendrecvBuffer(send, dst, sendTag, recv, src, recvTag)
-}
-
-// SendrecvReplace sends xs and receives into it (MPI_Sendrecv_replace; MPI-4.1, 3.10). See
-// Sendrecv.
-func SendrecvReplace[T any](c *Comm, xs []T, dst, sendTag, src, recvTag int) (Status, error) {
-	b, err := bufferOf(xs)
-	if err != nil {
-		return emptyStatus, c.refuse("MPI_Sendrecv_replace", err)
-	}
-	return c.SendrecvReplaceBuffer(b, dst, sendTag, src, recvTag)
-}
-
-// Isendrecv begins a Sendrecv (MPI_Isendrecv; MPI-4.1, 3.10). The request stands for both;
-// its Status is that of the receive.
-func Isendrecv[T, U any](c *Comm, out []T, dst, sendTag int, in []U, src, recvTag int) (Request, error) {
-	send, err := bufferOf(out)
-	if err != nil {
-		return Request{}, c.refuse("MPI_Isendrecv", err)
-	}
-	recv, err := bufferOf(in)
-	if err != nil {
-		return Request{}, c.refuse("MPI_Isendrecv", err)
-	}
-	return c.IsendrecvBuffer(send, dst, sendTag, recv, src, recvTag)
-}
-
-// IsendrecvReplace begins a SendrecvReplace (MPI_Isendrecv_replace; MPI-4.1, 3.10).
-func IsendrecvReplace[T any](c *Comm, xs []T, dst, sendTag, src, recvTag int) (Request, error) {
-	b, err := bufferOf(xs)
-	if err != nil {
-		return Request{}, c.refuse("MPI_Isendrecv_replace", err)
-	}
-	return c.IsendrecvReplaceBuffer(b, dst, sendTag, src, recvTag)
-}
-
-// SendrecvBuffer is Sendrecv of Buffers.
-func (c *Comm) SendrecvBuffer(out Buffer, dst, sendTag int, in Buffer, src, recvTag int) (Status, error) {
-	var call *Call
-	if c.hooked() {
-		call = c.enter(Call{Name: "MPI_Sendrecv", Comm: c, Peer: dst, Tag: sendTag, Bytes: dataBytes(out)})
-	}
-	st, err := c.exchange(out, dst, sendTag, in, src, recvTag)
+// processes in a ring do not wait for one another for ever (MPI_Sendrecv; MPI-4.1, 3.10). If in is
+// InPlace, out is sent and received into (MPI_Sendrecv_replace). It returns the Status of the
+// receive. The errors are those of Send and Recv. If ctx ends first, what has not ended is
+// cancelled.
+func (c *Comm) Sendrecv(ctx context.Context, out Buffer, dst, sendTag int, in Buffer, src, recvTag int) (Status, error) {
+	call := c.enterIf(sendrecvNames(&in)[0], dst, sendTag, &out)
+	st, err := c.sendrecv(orBackground(ctx), &out, dst, sendTag, &in, src, recvTag)
 	return st, c.leave(call, err)
 }
 
-// SendrecvReplaceBuffer is SendrecvReplace of a Buffer.
-func (c *Comm) SendrecvReplaceBuffer(b Buffer, dst, sendTag, src, recvTag int) (st Status, err error) {
-	defer c.callWith(Call{Name: "MPI_Sendrecv_replace", Comm: c, Peer: dst, Tag: sendTag, Bytes: dataBytes(b)}, &err)()
-	out, err := copied(b)
+// Isendrecv begins a Sendrecv (MPI_Isendrecv, MPI_Isendrecv_replace; MPI-4.1, 3.10). The request
+// stands for both; its Status is that of the receive.
+func (c *Comm) Isendrecv(out Buffer, dst, sendTag int, in Buffer, src, recvTag int) Request {
+	call := c.enterIf(sendrecvNames(&in)[1], dst, sendTag, &out)
+	var r Request
+	from, to, err := c.exchangeOf(&out, dst, sendTag, &in, src, recvTag)
+	if err == nil {
+		r, err = c.beginExchange(from, dst, sendTag, to, src, recvTag)
+	}
+	c.seen(call, err)
+	return c.began(r, err)
+}
+
+// sendrecvNames returns the MPI names of a Sendrecv and an Isendrecv.
+func sendrecvNames(in *Buffer) [2]string {
+	if in.isInPlace() {
+		return [...]string{"MPI_Sendrecv_replace", "MPI_Isendrecv_replace"}
+	}
+	return [...]string{"MPI_Sendrecv", "MPI_Isendrecv"}
+}
+
+func (c *Comm) sendrecv(ctx context.Context, out *Buffer, dst, sendTag int, in *Buffer, src, recvTag int) (Status, error) {
+	from, to, err := c.exchangeOf(out, dst, sendTag, in, src, recvTag)
 	if err != nil {
 		return emptyStatus, err
 	}
-	return c.exchange(out, dst, sendTag, b, src, recvTag)
-}
-
-// IsendrecvBuffer is Isendrecv of Buffers.
-func (c *Comm) IsendrecvBuffer(out Buffer, dst, sendTag int, in Buffer, src, recvTag int) (r Request, err error) {
-	defer c.callWith(Call{Name: "MPI_Isendrecv", Comm: c, Peer: dst, Tag: sendTag, Bytes: dataBytes(out)}, &err)()
-	return c.beginExchange(out, dst, sendTag, in, src, recvTag)
-}
-
-// IsendrecvReplaceBuffer is IsendrecvReplace of a Buffer.
-func (c *Comm) IsendrecvReplaceBuffer(b Buffer, dst, sendTag, src, recvTag int) (r Request, err error) {
-	defer c.callWith(Call{Name: "MPI_Isendrecv_replace", Comm: c, Peer: dst, Tag: sendTag, Bytes: dataBytes(b)}, &err)()
-	out, err := copied(b)
-	if err != nil {
-		return Request{}, err
+	if endless(ctx) {
+		st, err := c.p2p.Exchange(from, dst, sendTag, to, src, recvTag)
+		return statusOf(st), err
 	}
-	return c.beginExchange(out, dst, sendTag, b, src, recvTag)
-}
-
-func (c *Comm) exchange(out core.Buffer, dst, sendTag int, in core.Buffer, src, recvTag int) (Status, error) {
-	if err := c.checkExchange(dst, sendTag, src, recvTag); err != nil {
+	r, err := c.beginExchange(from, dst, sendTag, to, src, recvTag)
+	if err != nil {
 		return emptyStatus, err
 	}
-	st, err := c.p2p.Exchange(out, dst, sendTag, in, src, recvTag)
-	return Status(st), err
+	st, err := waitOrCancel(ctx, r.r)
+	return statusOf(st), err
 }
 
-func (c *Comm) checkExchange(dst, sendTag, src, recvTag int) error {
-	if err := c.checkSend(dst, sendTag); err != nil {
-		return err
+// exchangeOf checks the arguments of an exchange, and returns the engine's form of its buffers.
+func (c *Comm) exchangeOf(out *Buffer, dst, sendTag int, in *Buffer, src, recvTag int) (from, to core.Buffer, err error) {
+	replace := in.isInPlace()
+	if replace {
+		in = out
 	}
-	return c.checkRecv(src, recvTag)
+	if err := c.checkSend(out, dst, sendTag); err != nil {
+		return from, to, err
+	}
+	if err := c.checkRecv(in, src, recvTag); err != nil {
+		return from, to, err
+	}
+	if !replace {
+		return out.core(), in.core(), nil
+	}
+	from, err = copied(out.core())
+	return from, in.core(), err
 }
 
 // beginExchange posts both halves and returns one request that ends when both have ended.
 func (c *Comm) beginExchange(out core.Buffer, dst, sendTag int, in core.Buffer, src, recvTag int) (Request, error) {
-	if err := c.checkExchange(dst, sendTag, src, recvTag); err != nil {
-		return Request{}, err
-	}
 	recv, err := c.p2p.Irecv(in, src, recvTag)
 	if err != nil {
 		return Request{}, err
@@ -120,13 +88,15 @@ func (c *Comm) beginExchange(out core.Buffer, dst, sendTag int, in core.Buffer, 
 	}
 	both, end := c.p.engine.NewOp(func() {
 		_ = recv.Cancel() // fails only if the receive has ended
+		_ = send.Cancel() // likewise
 	})
 	go func() {
-		_, sendErr := send.Wait(background)
+		sent, sendErr := send.Wait(background)
 		st, err := recv.Wait(background)
 		if err == nil {
 			err = sendErr
 		}
+		st.Cancelled = st.Cancelled || sent.Cancelled
 		end(st, err)
 	}()
 	return c.request(both), nil

@@ -13,7 +13,7 @@ import (
 // them.
 const parentKey = "mpi-parent-port"
 
-// A Command tells SpawnMultiple to start N processes of a program. The launcher interprets hints;
+// A Command tells Spawn to start N processes of a program. The launcher interprets hints;
 // "wdir" is the working directory (MPI-4.1, 11.8.4).
 type Command struct {
 	Program string
@@ -22,26 +22,19 @@ type Command struct {
 	Hints   *Info
 }
 
-// Spawn starts n processes of a program, which have a World of their own, and joins them with the
-// processes of c to an inter-communicator (MPI_Comm_spawn; MPI-4.1, 11.8.2). All processes of c
-// must call it; all arguments except root matter only at the root. The root's ctx limits the wait
-// until the new processes are in Init; if it has no deadline, Options.InitTimeMax does. If one of
-// them cannot be started or fails in Init, the root's error has class ErrSpawn. codes has an exit
-// code for each process that could not be started, if the launcher reports them.
-func (c *Comm) Spawn(ctx context.Context, program string, args []string, n int, hints *Info, root int) (inter *Comm, codes []int, err error) {
-	defer c.call("MPI_Comm_spawn", &err)()
-	return c.spawn(ctx, []Command{{Program: program, Args: args, N: n, Hints: hints}}, root)
-}
-
-// SpawnMultiple is Spawn of processes of several programs, or of one program with several argument
-// lists. They share one World, with ranks in the order of the commands (MPI_Comm_spawn_multiple;
-// MPI-4.1, 11.8.3).
-func (c *Comm) SpawnMultiple(ctx context.Context, commands []Command, root int) (inter *Comm, codes []int, err error) {
-	defer c.call("MPI_Comm_spawn_multiple", &err)()
-	return c.spawn(ctx, commands, root)
-}
-
-func (c *Comm) spawn(ctx context.Context, commands []Command, root int) (inter *Comm, codes []int, err error) {
+// Spawn starts processes of one or more commands, and joins them with the processes of c to an
+// inter-communicator (MPI_Comm_spawn, MPI_Comm_spawn_multiple; MPI-4.1, 11.8.2 and 11.8.3). The new
+// processes have one World of their own, with ranks in the order of the commands. All processes of c
+// must call it; the commands matter only at the root. The root's ctx limits the wait until the new
+// processes are in Init; if it has no deadline, Options.InitTimeMax does. If one of them cannot be
+// started or fails in Init, the root's error has class ErrSpawn. codes has an exit code for each
+// process that could not be started, if the launcher reports them.
+func (c *Comm) Spawn(ctx context.Context, root int, commands ...Command) (inter *Comm, codes []int, err error) {
+	name := "MPI_Comm_spawn"
+	if len(commands) > 1 {
+		name = "MPI_Comm_spawn_multiple"
+	}
+	defer c.call(name, &err)()
 	if err := c.checkJoin(root); err != nil {
 		return nil, nil, err
 	}
@@ -56,7 +49,7 @@ func (c *Comm) spawn(ctx context.Context, commands []Command, root int) (inter *
 	if err != nil {
 		return nil, codes, err
 	}
-	err = c.run(func(v *view) error {
+	err = c.run(background, program{do: func(v *view) error {
 		told := make([]byte, 0, 8*len(codes))
 		for _, code := range codes {
 			told = binary.LittleEndian.AppendUint64(told, uint64(code))
@@ -67,7 +60,7 @@ func (c *Comm) spawn(ctx context.Context, commands []Command, root int) (inter *
 			codes = append(codes, int(int64(binary.LittleEndian.Uint64(told))))
 		}
 		return err
-	}, nil)
+	}})
 	if err != nil {
 		_ = inter.free() // the caller does not get it
 		return nil, codes, err

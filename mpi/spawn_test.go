@@ -79,21 +79,21 @@ func TestSpawn(t *testing.T) {
 		parent := p.Parent()
 		crowd(t, parent, 3, 2)
 		assert.Same(t, parent, p.Parent())
-		assert.NoError(t, parent.Disconnect())
+		assert.NoError(t, parent.Disconnect(bg))
 		assert.Nil(t, p.Parent())
 		assert.NoError(t, p.Finalize(ctx))
 	}
 	spawning(t, mpi.Options{}, child, func(t *testing.T, p *mpi.Process) {
-		inter, codes, err := p.World().Spawn(ctx, "child", nil, 3, nil, 1)
+		inter, codes, err := p.World().Spawn(ctx, 1, mpi.Command{Program: "child", N: 3})
 		require.NoError(t, err)
 		assert.Equal(t, []int{0, 0, 0}, codes)
 		crowd(t, inter, 2, 3)
-		require.NoError(t, inter.Disconnect())
-		inter, codes, err = p.World().SpawnMultiple(ctx, []mpi.Command{{Program: "first", N: 2}, {Program: "second", N: 1}}, 0)
+		require.NoError(t, inter.Disconnect(bg))
+		inter, codes, err = p.World().Spawn(ctx, 0, mpi.Command{Program: "first", N: 2}, mpi.Command{Program: "second", N: 1})
 		require.NoError(t, err)
 		assert.Equal(t, []int{0, 0, 0}, codes)
 		crowd(t, inter, 2, 3)
-		require.NoError(t, inter.Disconnect())
+		require.NoError(t, inter.Disconnect(bg))
 	})
 }
 
@@ -109,7 +109,7 @@ func TestSpawnAlone(t *testing.T) {
 	}
 	spawning(t, mpi.Options{}, child, func(t *testing.T, p *mpi.Process) {
 		var none context.Context
-		_, _, err := p.World().Spawn(none, "child", nil, 1, nil, 1)
+		_, _, err := p.World().Spawn(none, 1, mpi.Command{Program: "child", N: 1})
 		if assert.NoError(t, err) && p.World().Rank() == 1 {
 			close(returned)
 		}
@@ -137,22 +137,22 @@ func TestSpawnFails(t *testing.T) {
 			}
 			assert.ErrorIs(t, err, class)
 		}
-		_, codes, err := w.Spawn(briefly(t), "missing", nil, 2, nil, 0)
+		_, codes, err := w.Spawn(briefly(t), 0, mpi.Command{Program: "missing", N: 2})
 		refused(mpi.ErrSpawn, err)
 		if w.Rank() == 0 {
 			assert.Equal(t, []int{0, 2}, codes)
 		}
-		_, _, err = w.Spawn(briefly(t), "cannot join", nil, 2, nil, 0)
+		_, _, err = w.Spawn(briefly(t), 0, mpi.Command{Program: "cannot join", N: 2})
 		refused(mpi.ErrSpawn, err)
 		if w.Rank() == 0 {
 			assert.ErrorContains(t, err, "unheard-of")
 			assert.NotErrorIs(t, err, context.DeadlineExceeded)
 		}
-		_, _, err = w.Spawn(silent, "silent", nil, 1, nil, 0)
+		_, _, err = w.Spawn(silent, 0, mpi.Command{Program: "silent", N: 1})
 		refused(mpi.ErrSpawn, err)
-		_, _, err = w.Spawn(briefly(t), "child", nil, 0, nil, 0)
+		_, _, err = w.Spawn(briefly(t), 0, mpi.Command{Program: "child", N: 0})
 		refused(mpi.ErrSpawn, err)
-		_, _, err = w.SpawnMultiple(briefly(t), nil, 0)
+		_, _, err = w.Spawn(briefly(t), 0)
 		refused(mpi.ErrArg, err)
 		talk(t, w)
 	})
@@ -162,7 +162,7 @@ func TestSpawnFails(t *testing.T) {
 func TestSpawnWithoutDeadline(t *testing.T) {
 	silent := func(string, boot.Boot) {}
 	spawning(t, mpi.Options{InitTimeMax: time.Second}, silent, func(t *testing.T, p *mpi.Process) {
-		_, _, err := p.World().Spawn(context.Background(), "silent", nil, 1, nil, 0)
+		_, _, err := p.World().Spawn(context.Background(), 0, mpi.Command{Program: "silent", N: 1})
 		if p.World().Rank() == 0 {
 			assert.ErrorIs(t, err, mpi.ErrSpawn)
 			assert.ErrorIs(t, err, context.DeadlineExceeded)

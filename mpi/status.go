@@ -1,36 +1,38 @@
 package mpi
 
 import (
-	"unsafe"
-
 	"github.com/viaduct-hpc/viaduct/mpi/core"
 	"github.com/viaduct-hpc/viaduct/mpi/datatype"
 )
 
-// A Status describes a message that was received (MPI-4.1, 3.2.5). Source and Tag are the
-// message's, Bytes is the length of its data, including bytes that did not fit, and Cancelled tells
-// whether the operation was cancelled in time. GetCount, Count and Elements return the length in
-// elements. The error of the operation is returned beside the Status.
-type Status core.Status
+// A Status describes a message that was received (MPI-4.1, 3.2.5). GetCount, Count and Elements
+// return its length in elements.
+type Status struct {
+	Source, Tag int // of the message
+	Bytes       int // of its data, including bytes that did not fit
+	// Cancelled tells whether the operation was cancelled in time.
+	Cancelled bool
+	// Err is the error of the operation. Only calls on several requests set it.
+	Err error
+}
 
 // emptyStatus is the Status of an operation without a message (MPI-4.1, 3.7.3).
-var emptyStatus = Status(core.Empty)
+var emptyStatus = statusOf(core.Empty)
 
-// coreStatuses returns the same memory as the engine's type.
-func coreStatuses(sts []Status) []core.Status {
-	return unsafe.Slice((*core.Status)(unsafe.Pointer(unsafe.SliceData(sts))), len(sts))
+// statusOf returns the engine's status.
+func statusOf(st core.Status) Status {
+	return Status{Source: st.Source, Tag: st.Tag, Bytes: st.Bytes, Cancelled: st.Cancelled}
+}
+
+// core returns the status as the engine's.
+func (st *Status) core() core.Status {
+	return core.Status{Source: st.Source, Tag: st.Tag, Bytes: st.Bytes, Cancelled: st.Cancelled}
 }
 
 // GetCount returns how many elements of type T the message has. It returns Undefined if that is not
 // a whole number, or T has no datatype (MPI_Get_count; MPI-4.1, 3.2.5).
 func GetCount[T any](st Status) int {
-	if isScalar[T]() {
-		return count(st.Bytes, sizeOf[T]())
-	}
-	t, err := datatype.Of[T]()
-	if err != nil {
-		return Undefined
-	}
+	t, _ := datatype.Of[T]() // nil if it has none
 	return st.Count(t)
 }
 

@@ -18,32 +18,48 @@ func TestNilContext(t *testing.T) {
 		var none context.Context
 		w, x := p.World(), []int{0}
 		post := func() mpi.Request {
-			r, err := mpi.Isend(w, []int{1}, 0, 0)
-			require.NoError(t, err)
-			return r
+			return w.Isend(mpi.Slice([]int{1}), 0, 0)
 		}
 		calls := map[string]func(r mpi.Request) error{
-			"WaitContext":    func(r mpi.Request) error { _, err := r.WaitContext(none); return err },
-			"WaitAllContext": func(r mpi.Request) error { return mpi.WaitAllContext(none, []mpi.Request{r}, nil, nil) },
-			"WaitAnyContext": func(r mpi.Request) error { _, _, err := mpi.WaitAnyContext(none, []mpi.Request{r}); return err },
+			"Wait":    func(r mpi.Request) error { _, err := r.Wait(none); return err },
+			"WaitAll": func(r mpi.Request) error { return mpi.Requests{r}.WaitAll(none, nil) },
+			"WaitAny": func(r mpi.Request) error { _, _, err := mpi.Requests{r}.WaitAny(none); return err },
 			"WaitSome": func(r mpi.Request) error {
-				_, err := mpi.WaitSome(none, []mpi.Request{r}, nil, nil, nil)
+				_, err := mpi.Requests{r}.WaitSome(none, nil, nil)
 				return err
 			},
-			"ProbeContext":  func(mpi.Request) error { _, err := w.ProbeContext(none, 0, 0); return err },
-			"MprobeContext": func(mpi.Request) error { m, _, err := w.MprobeContext(none, 0, 0); post(); drop(m); return err },
+			"Send": func(mpi.Request) error { return w.Send(none, mpi.Slice(x), mpi.ProcNull, 0, mpi.Synchronous) },
+			"Sendrecv": func(mpi.Request) error {
+				return status(w.Sendrecv(none, mpi.Slice(x), 0, 7, mpi.InPlace, 0, 7))
+			},
+			"Mrecv": func(mpi.Request) error {
+				post()
+				m, _, err := w.Mprobe(bg, 0, 0)
+				require.NoError(t, err)
+				return status(m.Recv(none, mpi.Slice(x)))
+			},
+			"Barrier":     func(mpi.Request) error { return w.Barrier(none) },
+			"Allreduce":   func(mpi.Request) error { return w.Allreduce(none, mpi.InPlace, mpi.Slice([]int{1}), mpi.Sum) },
+			"Bcast":       func(mpi.Request) error { return w.Bcast(none, mpi.Slice(x), 0) },
+			"Dup":         func(mpi.Request) error { _, err := w.Dup(none); return err },
+			"Split":       func(mpi.Request) error { _, err := w.Split(none, 0, 0); return err },
+			"CreateGroup": func(mpi.Request) error { _, err := w.CreateGroup(none, w.Group(), 0); return err },
+			"Agree":       func(mpi.Request) error { _, err := w.Agree(none, 1); return err },
+			"Shrink":      func(mpi.Request) error { _, err := w.Shrink(none); return err },
+			"Probe":       func(mpi.Request) error { _, err := w.Probe(none, 0, 0); return err },
+			"Mprobe":      func(mpi.Request) error { m, _, err := w.Mprobe(none, 0, 0); post(); drop(m); return err },
 		}
 		for name, call := range calls {
 			r := post()
 			assert.NotPanics(t, func() { assert.NoError(t, call(r)) }, name)
-			_, err := mpi.RecvContext(none, w, x, 0, 0)
+			_, err := w.Recv(none, mpi.Slice(x), 0, 0)
 			require.NoError(t, err, name)
-			_, err = r.Wait()
+			_, err = r.Wait(bg)
 			require.NoError(t, err)
 		}
-		require.NoError(t, p.AttachBuffer(make([]byte, 1000)))
-		require.NoError(t, p.FlushBuffer(none))
-		_, err := p.DetachBuffer(none)
+		require.NoError(t, p.World().AttachBuffer(make([]byte, 1000)))
+		require.NoError(t, p.World().FlushBuffer(none))
+		_, err := p.World().DetachBuffer(none)
 		require.NoError(t, err)
 		port, err := p.OpenPort(none, nil)
 		require.NoError(t, err)
@@ -64,19 +80,18 @@ func TestNilContext(t *testing.T) {
 }
 
 // drop receives a message that a probe took.
-func drop(m *mpi.Message) { _, _ = mpi.Mrecv(m, []int{0}) }
+func drop(m *mpi.Message) { _, _ = m.Recv(bg, mpi.Slice([]int{0})) }
 
-// TestNothingFarAway: the origin of elements without bytes does not matter.
-func TestNothingFarAway(t *testing.T) {
+// TestNothingAtTheEnd: elements without bytes may lie at the end of a slice.
+func TestNothingAtTheEnd(t *testing.T) {
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
 		empty, err := datatype.Contiguous(0, datatype.Int)
 		require.NoError(t, err)
-		b, err := mpi.Typed(make([]byte, 8), 100, 4, empty)
-		require.NoError(t, err)
-		assert.NoError(t, w.BcastBuffer(b, 0))
-		assert.NoError(t, w.AllgatherBuffer(b, b))
-		assert.NoError(t, w.AllreduceBuffer(b, b, mpi.Replace))
+		b := mpi.Typed(make([]byte, 8), 8, 4, empty)
+		assert.NoError(t, w.Bcast(bg, b, 0))
+		assert.NoError(t, w.Allgather(bg, b, b))
+		assert.NoError(t, w.Allreduce(bg, b, b, mpi.Replace))
 	})
 }
 
@@ -85,22 +100,20 @@ func TestNothingFarAway(t *testing.T) {
 func TestElsewhereIgnored(t *testing.T) {
 	mpitest.Run(t, 3, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
-		bad := mpi.Buffer{Type: datatype.Int, Count: 3} // has no memory
-		one, err := mpi.BufferOf([]int{w.Rank()})
-		require.NoError(t, err)
+		bad := mpi.Typed([]byte(nil), 0, 3, datatype.Int) // has no memory
+		one := mpi.Slice([]int{w.Rank()})
 		all := []int{5, 6, 7}
-		whole, err := mpi.BufferOf(all)
-		require.NoError(t, err)
+		whole := mpi.Slice(all)
 		if w.Rank() != 1 {
 			whole = bad
 		}
-		require.NoError(t, w.ScatterBuffer(whole, one, 1))
-		require.NoError(t, w.ScattervBuffer(whole, one, []int{1, 1, 1}, nil, 1))
-		require.NoError(t, w.GatherBuffer(one, whole, 1))
-		require.NoError(t, w.GathervBuffer(one, whole, []int{1, 1, 1}, nil, 1))
+		require.NoError(t, w.Scatter(bg, whole, one, 1))
+		require.NoError(t, w.Scatterv(bg, whole.Parts([]int{1, 1, 1}, nil), one, 1))
+		require.NoError(t, w.Gather(bg, one, whole, 1))
+		require.NoError(t, w.Gatherv(bg, one, whole.Parts([]int{1, 1, 1}, nil), 1))
 		if w.Rank() == 1 {
-			whole = mpi.Buffer{Type: datatype.Int, Count: 1, Mem: whole.Mem}
+			whole = mpi.Slice(all[:1])
 		}
-		require.NoError(t, w.ReduceBuffer(one, whole, mpi.Sum, 1))
+		require.NoError(t, w.Reduce(bg, one, whole, mpi.Sum, 1))
 	})
 }

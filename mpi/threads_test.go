@@ -38,30 +38,24 @@ func chat(t *testing.T, w *mpi.Comm, tag int) {
 		length := []int{1, 10, 3000, 20_000}[round%4]
 		out, in := make([]int32, length), make([]int32, length)
 		out[length-1] = int32(1000*w.Rank() + round)
-		s, err := mpi.Isend(w, out, next, tag)
-		if !assert.NoError(t, err) {
-			return
-		}
+		s := w.Isend(mpi.Slice(out), next, tag)
+		var err error
 		switch round % 3 {
 		case 0:
-			_, err = mpi.Recv(w, in, before, tag)
+			_, err = w.Recv(bg, mpi.Slice(in), before, tag)
 		case 1:
 			var m *mpi.Message
-			m, _, err = w.Mprobe(mpi.AnySource, tag)
+			m, _, err = w.Mprobe(bg, mpi.AnySource, tag)
 			if err == nil {
-				_, err = mpi.Mrecv(m, in)
+				_, err = m.Recv(bg, mpi.Slice(in))
 			}
 		default:
-			var r mpi.Request
-			r, err = mpi.Irecv(w, in, mpi.AnySource, tag)
-			for err == nil {
-				var done bool
-				if _, done, err = r.Test(); done {
-					break
-				}
+			r := w.Irecv(mpi.Slice(in), mpi.AnySource, tag)
+			for done := false; err == nil && !done; {
+				_, done, err = r.Test()
 			}
 		}
-		if !assert.NoError(t, err) || !assert.NoError(t, mpi.WaitAll(s)) || !assert.Equal(t, int32(1000*before+round), in[length-1]) {
+		if !assert.NoError(t, err) || !assert.NoError(t, mpi.WaitAll(bg, s)) || !assert.Equal(t, int32(1000*before+round), in[length-1]) {
 			return
 		}
 	}
@@ -73,17 +67,17 @@ func TestRecvContext(t *testing.T) {
 		s, x := p.Self(), []int{0}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		_, err := mpi.RecvContext(ctx, s, x, 0, 1)
+		_, err := s.Recv(ctx, mpi.Slice(x), 0, 1)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		give(t, s, 1)
-		st, err := mpi.RecvContext(t.Context(), s, x, 0, 1)
+		st, err := s.Recv(t.Context(), mpi.Slice(x), 0, 1)
 		require.NoError(t, err)
 		assert.Equal(t, 1, st.Tag)
 		assert.Equal(t, 1, x[0])
-		_, err = mpi.RecvContext(ctx, s, x, 9, 1)
+		_, err = s.Recv(ctx, mpi.Slice(x), 9, 1)
 		fails(t, err, mpi.ErrRank, "9")
 		give(t, s, 1)
-		_, err = mpi.RecvContext(ctx, s, x, 0, 1)
+		_, err = s.Recv(ctx, mpi.Slice(x), 0, 1)
 		require.NoError(t, err, "the message was there before anybody asked for it")
 	})
 }

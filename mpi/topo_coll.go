@@ -1,9 +1,45 @@
 package mpi
 
 import (
+	"context"
+
 	"github.com/viaduct-hpc/viaduct/mpi/coll"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
+
+var (
+	neighborAllgatherNames = collective{"MPI_Neighbor_allgather", "MPI_Ineighbor_allgather", "MPI_Neighbor_allgather_init"}
+	neighborAlltoallNames  = collective{"MPI_Neighbor_alltoall", "MPI_Ineighbor_alltoall", "MPI_Neighbor_alltoall_init"}
+)
+
+// NeighborAllgather sends in to every destination neighbour, and stores the data of source
+// neighbour i in part i of out, in the order of the topology. The parts are equal, unless Parts or
+// Each divides out (MPI_Neighbor_allgather, MPI_Neighbor_allgatherv; MPI-4.1, 8.6.1). A part whose
+// neighbour is ProcNull does not change.
+func (c *Comm) NeighborAllgather(ctx context.Context, in, out Buffer) error {
+	return c.now(ctx, &neighborAllgatherNames, Undefined, &in, c.neighborAllgather(in, out))
+}
+
+// IneighborAllgather is the non-blocking or persistent NeighborAllgather (MPI_Ineighbor_allgather;
+// MPI-4.1, 8.7.1 and 8.8.1).
+func (c *Comm) IneighborAllgather(in, out Buffer, how ...Mode) Request {
+	return c.later(&neighborAllgatherNames, Undefined, &in, c.neighborAllgather(in, out), how)
+}
+
+// NeighborAlltoall divides in into one part for each destination neighbour, and out into one for
+// each source neighbour. It sends part i of in to destination i, and stores the data of source i in
+// part i of out. The parts are equal, unless Parts or Each divides the buffers
+// (MPI_Neighbor_alltoall, MPI_Neighbor_alltoallv, MPI_Neighbor_alltoallw; MPI-4.1, 8.6.2). A part
+// whose neighbour is ProcNull does not change.
+func (c *Comm) NeighborAlltoall(ctx context.Context, in, out Buffer) error {
+	return c.now(ctx, &neighborAlltoallNames, Undefined, &in, c.neighborAlltoall(in, out))
+}
+
+// IneighborAlltoall is the non-blocking or persistent NeighborAlltoall (MPI_Ineighbor_alltoall;
+// MPI-4.1, 8.7.2 and 8.8.2).
+func (c *Comm) IneighborAlltoall(in, out Buffer, how ...Mode) Request {
+	return c.later(&neighborAlltoallNames, Undefined, &in, c.neighborAlltoall(in, out), how)
+}
 
 // neighbors returns the neighbours of this process in a neighbourhood collective operation.
 func (c *Comm) neighbors() (coll.Neighbors, error) {
@@ -17,109 +53,80 @@ func (c *Comm) neighbors() (coll.Neighbors, error) {
 	return coll.Neighbors{Sources: n.Sources, Destinations: n.Destinations, Cartesian: n.Crossed}, err
 }
 
-// neighborsOf is neighbors, after a check of the operands.
-func (c *Comm) neighborsOf(xs ...operand) (coll.Neighbors, error) {
+// Parts whose neighbour is ProcNull do not change: so out.room(true) in what follows.
+
+func (c *Comm) neighborAllgather(in, out Buffer) program {
 	nb, err := c.neighbors()
 	if err == nil {
-		err = wrong(xs...)
+		err = memory(&in)
 	}
-	return nb, err
-}
-
-func (c *Comm) neighborAllgather(x, y operand) (program, error) {
-	nb, err := c.neighborsOf(x, y)
-	return func(v *view) error {
-		// Parts whose neighbour is ProcNull do not change, here and below.
-		out := room(&y.Buffer, true)
-		err := coll.NeighborAllgather(v, packed(&x.Buffer), out, nb, &v.scratch)
-		if err == nil {
-			unpack(&y.Buffer, out)
-		}
-		return err
-	}, evenly(err, y, len(nb.Sources))
-}
-
-func (c *Comm) neighborAllgatherv(x, y operand, counts, displs []int) (program, error) {
-	nb, err := c.neighborsOf(x, y)
 	if err != nil {
-		return nil, err
+		return failed(err)
 	}
-	parts, err := pieces(y, layout{counts, displs}, len(nb.Sources))
-	return func(v *view) error {
-		out := roomAll(parts, true)
-		err := coll.NeighborAllgatherv(v, packed(&x.Buffer), out, nb, &v.scratch)
+	if !out.isDivided() {
+		return program{func(v *view) error {
+			mem := out.room(true)
+			err := coll.NeighborAllgather(v, in.packed(), mem, nb, &v.scratch)
+			if err == nil {
+				out.unpack(mem)
+			}
+			return err
+		}, evenMemory(&out, len(nb.Sources))}
+	}
+	parts, err := out.divided(len(nb.Sources))
+	return program{func(v *view) error {
+		mem := roomAll(parts, true)
+		err := coll.NeighborAllgatherv(v, in.packed(), mem, nb, &v.scratch)
 		if err == nil {
-			unpackAll(parts, out)
+			unpackAll(parts, mem)
 		}
 		return err
-	}, err
+	}, err}
 }
 
-func (c *Comm) neighborAlltoall(x, y operand) (program, error) {
-	nb, err := c.neighborsOf(x, y)
-	return func(v *view) error {
-		out := room(&y.Buffer, true)
-		err := coll.NeighborAlltoall(v, packed(&x.Buffer), out, nb, &v.scratch)
-		if err == nil {
-			unpack(&y.Buffer, out)
-		}
-		return err
-	}, evenly(evenly(err, x, len(nb.Destinations)), y, len(nb.Sources))
-}
-
-func (c *Comm) neighborAlltoallv(x, y operand, inCounts, inDispls, outCounts, outDispls []int) (program, error) {
-	nb, err := c.neighborsOf(x, y)
-	if err != nil {
-		return nil, err
-	}
-	gives, err := pieces(x, layout{inCounts, inDispls}, len(nb.Destinations))
-	if err != nil {
-		return nil, err
-	}
-	gets, err := pieces(y, layout{outCounts, outDispls}, len(nb.Sources))
-	return exchangeWith(nb, gives, gets), err
-}
-
-// exchangeWith sends gives[i] to destination i, and receives the data of source i into gets[i].
-func exchangeWith(nb coll.Neighbors, gives, gets []Buffer) program {
-	return func(v *view) error {
-		out := roomAll(gets, true)
-		err := coll.NeighborAlltoallv(v, packedAll(gives), out, nb, &v.scratch)
-		if err == nil {
-			unpackAll(gets, out)
-		}
-		return err
-	}
-}
-
-// NeighborAlltoallw is NeighborAlltoallvBuffer with a Buffer for every neighbour: in[i] is sent to
-// destination i, and out[i] receives the data of source i (MPI_Neighbor_alltoallw; MPI-4.1, 8.6.2).
-func (c *Comm) NeighborAlltoallw(in, out []Buffer) (err error) {
-	defer c.call("MPI_Neighbor_alltoallw", &err)()
-	return c.run(c.neighborAlltoallw(in, out))
-}
-
-// IneighborAlltoallw is the non-blocking NeighborAlltoallw (MPI_Ineighbor_alltoallw; MPI-4.1,
-// 8.7.2).
-func (c *Comm) IneighborAlltoallw(in, out []Buffer) (r Request, err error) {
-	defer c.call("MPI_Ineighbor_alltoallw", &err)()
-	return c.begin(c.neighborAlltoallw(in, out))
-}
-
-// NeighborAlltoallwInit is the persistent NeighborAlltoallw (MPI_Neighbor_alltoallw_init;
-// MPI-4.1, 8.8.2).
-func (c *Comm) NeighborAlltoallwInit(in, out []Buffer) (r Request, err error) {
-	defer c.call("MPI_Neighbor_alltoallw_init", &err)()
-	return c.prepare(c.neighborAlltoallw(in, out))
-}
-
-func (c *Comm) neighborAlltoallw(in, out []Buffer) (program, error) {
+func (c *Comm) neighborAlltoall(in, out Buffer) program {
 	nb, err := c.neighbors()
 	if err != nil {
-		return nil, err
+		return failed(err)
 	}
-	if err := checkParts(in, len(nb.Destinations)); err != nil {
-		return nil, err
+	if in.isDivided() || out.isDivided() {
+		return exchangeWith(nb, &in, &out)
 	}
-	return exchangeWith(nb, in, out), checkParts(out, len(nb.Sources))
+	if err = evenMemory(&in, len(nb.Destinations)); err == nil {
+		err = evenMemory(&out, len(nb.Sources))
+	}
+	return program{func(v *view) error {
+		mem := out.room(true)
+		err := coll.NeighborAlltoall(v, in.packed(), mem, nb, &v.scratch)
+		if err == nil {
+			out.unpack(mem)
+		}
+		return err
+	}, err}
+}
+
+// evenMemory returns an error unless a buffer is memory that can be divided evenly.
+func evenMemory(b *Buffer, neighbors int) error {
+	if err := memory(b); err != nil {
+		return err
+	}
+	return b.evenly(neighbors)
+}
+
+// exchangeWith sends part i of in to destination i, and receives the data of source i into part i
+// of out.
+func exchangeWith(nb coll.Neighbors, in, out *Buffer) program {
+	gives, err := in.divided(len(nb.Destinations))
+	if err != nil {
+		return failed(err)
+	}
+	gets, err := out.divided(len(nb.Sources))
+	return program{func(v *view) error {
+		mem := roomAll(gets, true)
+		err := coll.NeighborAlltoallv(v, packedAll(gives), mem, nb, &v.scratch)
+		if err == nil {
+			unpackAll(gets, mem)
+		}
+		return err
+	}, err}
 }

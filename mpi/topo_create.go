@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"context"
 	"encoding/binary"
 
 	"github.com/viaduct-hpc/viaduct/mpi/coll"
@@ -14,7 +15,7 @@ import (
 // CartCreate makes a communicator whose processes form a grid of dims[0] by dims[1] and so on.
 // Dimension i is a ring if periods[i] is true (MPI_Cart_create; MPI-4.1, 8.5.1). Processes beyond
 // the grid get nil. All processes of c must call it with the same arguments.
-func (c *Comm) CartCreate(dims []int, periods []bool, reorder bool) (cart *Comm, err error) {
+func (c *Comm) CartCreate(ctx context.Context, dims []int, periods []bool, reorder bool) (cart *Comm, err error) {
 	defer c.call("MPI_Cart_create", &err)()
 	if err := c.checkIntra(); err != nil {
 		return nil, err
@@ -23,14 +24,14 @@ func (c *Comm) CartCreate(dims []int, periods []bool, reorder bool) (cart *Comm,
 	if err != nil {
 		return nil, err
 	}
-	err = c.run(c.arrange(&cart, grid, grid.Size()))
+	err = c.run(ctx, c.arrange(&cart, grid, grid.Size()))
 	return cart, err
 }
 
 // GraphCreate makes a communicator whose processes are the nodes of a graph. All processes pass the
 // whole graph: the neighbours of node i are edges[index[i-1]:index[i]], where index[-1] counts as 0
 // (MPI_Graph_create; MPI-4.1, 8.5.3). Processes beyond the graph get nil.
-func (c *Comm) GraphCreate(index, edges []int, reorder bool) (graph *Comm, err error) {
+func (c *Comm) GraphCreate(ctx context.Context, index, edges []int, reorder bool) (graph *Comm, err error) {
 	defer c.call("MPI_Graph_create", &err)()
 	if err := c.checkIntra(); err != nil {
 		return nil, err
@@ -39,14 +40,14 @@ func (c *Comm) GraphCreate(index, edges []int, reorder bool) (graph *Comm, err e
 	if err != nil {
 		return nil, err
 	}
-	err = c.run(c.arrange(&graph, g, g.Size()))
+	err = c.run(ctx, c.arrange(&graph, g, g.Size()))
 	return graph, err
 }
 
 // DistGraphCreateAdjacent makes a communicator with a graph. Every process passes its own
 // neighbours (MPI_Dist_graph_create_adjacent; MPI-4.1, 8.5.4). nil weights, on both sides and in
 // all processes, mean MPI_UNWEIGHTED.
-func (c *Comm) DistGraphCreateAdjacent(sources, sourceWeights, destinations, destWeights []int, hints *Info, reorder bool) (graph *Comm, err error) {
+func (c *Comm) DistGraphCreateAdjacent(ctx context.Context, sources, sourceWeights, destinations, destWeights []int, hints *Info, reorder bool) (graph *Comm, err error) {
 	defer c.call("MPI_Dist_graph_create_adjacent", &err)()
 	if err := c.checkIntra(); err != nil {
 		return nil, err
@@ -55,14 +56,14 @@ func (c *Comm) DistGraphCreateAdjacent(sources, sourceWeights, destinations, des
 	if err != nil {
 		return nil, err
 	}
-	err = c.run(c.arrange(&graph, g, c.Size()))
+	err = c.run(ctx, c.arrange(&graph, g, c.Size()))
 	return graph, err
 }
 
 // DistGraphCreate makes a communicator with a graph. Every process may pass any edges: sources[i]
 // has degrees[i] edges, to the next degrees[i] elements of destinations, with as many of weights
 // (MPI_Dist_graph_create; MPI-4.1, 8.5.4). nil weights, in all processes, mean MPI_UNWEIGHTED.
-func (c *Comm) DistGraphCreate(sources, degrees, destinations, weights []int, hints *Info, reorder bool) (graph *Comm, err error) {
+func (c *Comm) DistGraphCreate(ctx context.Context, sources, degrees, destinations, weights []int, hints *Info, reorder bool) (graph *Comm, err error) {
 	defer c.call("MPI_Dist_graph_create", &err)()
 	if err := c.checkIntra(); err != nil {
 		return nil, err
@@ -72,18 +73,18 @@ func (c *Comm) DistGraphCreate(sources, degrees, destinations, weights []int, hi
 		return nil, err
 	}
 	var g *topo.DistGraph
-	err = c.run(func(v *view) error {
+	err = c.run(ctx, program{do: func(v *view) error {
 		sent, weighted, err := v.spreadEdges(topo.Route(v.size, edges), weights != nil, len(edges) > 0)
 		if err != nil {
 			return err
 		}
 		g, err = topo.NewDistGraph(v.size, v.rank, weighted, sent)
 		return err
-	}, nil)
+	}})
 	if err != nil {
 		return nil, err
 	}
-	err = c.run(c.arrange(&graph, g, c.Size()))
+	err = c.run(ctx, c.arrange(&graph, g, c.Size()))
 	return graph, err
 }
 
@@ -99,8 +100,8 @@ func (c *Comm) checkIntra() error {
 }
 
 // arrange returns the program that makes a communicator of the first n processes with a topology.
-func (c *Comm) arrange(made **Comm, t topo.Topology, n int) (program, error) {
-	return func(v *view) error {
+func (c *Comm) arrange(made **Comm, t topo.Topology, n int) program {
+	return program{do: func(v *view) error {
 		ids, err := c.contexts(v, 1)
 		if err != nil {
 			return err
@@ -115,7 +116,7 @@ func (c *Comm) arrange(made **Comm, t topo.Topology, n int) (program, error) {
 			(*made).parts.topology = t
 		}
 		return err
-	}, nil
+	}}
 }
 
 // edgeBytes is the size of an edge in a message.

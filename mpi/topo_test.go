@@ -8,26 +8,29 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
+	"github.com/viaduct-hpc/viaduct/mpi/topo"
 )
 
 // TestCart sends around a torus of 2 by 3, in which some neighbours are the same process.
 func TestCart(t *testing.T) {
 	mpitest.Run(t, 7, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
-		dims, err := mpi.DimsCreate(6, []int{0, 0})
+		dims, err := topo.DimsCreate(6, []int{0, 0})
 		require.NoError(t, err)
 		require.ElementsMatch(t, []int{3, 2}, dims)
-		torus, err := w.CartCreate([]int{2, 3}, []bool{true, true}, true)
+		torus, err := w.CartCreate(bg, []int{2, 3}, []bool{true, true}, true)
 		require.NoError(t, err)
 		if w.Rank() == 6 {
 			assert.Nil(t, torus)
 			return
 		}
 		talk(t, torus)
-		coords, err := torus.CartCoords(torus.Rank())
+		cart, err := torus.Cart()
+		require.NoError(t, err)
+		coords, err := cart.Coords(torus.Rank())
 		require.NoError(t, err)
 		assert.Equal(t, []int{torus.Rank() / 3, torus.Rank() % 3}, coords)
-		rank, err := torus.CartRank([]int{coords[0] - 4, coords[1] + 6})
+		rank, err := cart.Rank([]int{coords[0] - 4, coords[1] + 6})
 		require.NoError(t, err)
 		assert.Equal(t, torus.Rank(), rank)
 		// Data for one side arrives from the other one: 10 times the sender, plus the side.
@@ -35,13 +38,13 @@ func TestCart(t *testing.T) {
 		for side := range in {
 			in[side] = 10*torus.Rank() + side
 		}
-		require.NoError(t, mpi.NeighborAlltoall(torus, in, out))
+		require.NoError(t, torus.NeighborAlltoall(bg, mpi.Slice(in), mpi.Slice(out)))
 		for dim := range 2 {
-			source, dest, err := torus.CartShift(dim, 1)
+			source, dest, err := cart.Shift(torus.Rank(), dim, 1)
 			require.NoError(t, err)
 			assert.Equal(t, []int{10*source + 2*dim + 1, 10*dest + 2*dim}, out[2*dim:2*dim+2], "dimension %d", dim)
 		}
-		row, err := torus.CartSub([]bool{false, true})
+		row, err := torus.CartSub(bg, []bool{false, true})
 		require.NoError(t, err)
 		assert.Equal(t, 3, row.Size())
 		assert.Equal(t, coords[1], row.Rank())
@@ -49,14 +52,16 @@ func TestCart(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, []int{3}, grid.Dims())
 		talk(t, row)
-		dup, err := row.Dup()
+		dup, err := row.Dup(bg)
 		require.NoError(t, err)
-		assert.Equal(t, row.Topology(), dup.Topology())
+		same, err := dup.Cart()
+		require.NoError(t, err)
+		assert.Equal(t, grid, same)
 		_, err = dup.Graph()
 		assert.ErrorIs(t, err, mpi.ErrTopology)
 		_, err = dup.DistGraph()
 		assert.ErrorIs(t, err, mpi.ErrTopology)
-		_, err = torus.CartCreate([]int{7}, []bool{true}, false)
+		_, err = torus.CartCreate(bg, []int{7}, []bool{true}, false)
 		assert.ErrorIs(t, err, mpi.ErrDims)
 		_, err = w.Cart()
 		assert.ErrorIs(t, err, mpi.ErrTopology)
@@ -66,7 +71,7 @@ func TestCart(t *testing.T) {
 // TestBorder: there is no process beyond the ends of a line, and the parts for it do not change.
 func TestBorder(t *testing.T) {
 	mpitest.Run(t, 4, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
-		line, err := p.World().CartCreate([]int{4}, []bool{false}, false)
+		line, err := p.World().CartCreate(bg, []int{4}, []bool{false}, false)
 		require.NoError(t, err)
 		me := line.Rank()
 		got := []int{-5, -6}
@@ -77,12 +82,11 @@ func TestBorder(t *testing.T) {
 		if me == 3 {
 			want[1] = -6
 		}
-		require.NoError(t, mpi.NeighborAllgather(line, []int{me}, got))
+		require.NoError(t, line.NeighborAllgather(bg, mpi.Slice([]int{me}), mpi.Slice(got)))
 		assert.Equal(t, want, got)
 		got = []int{-5, -6}
-		r, err := mpi.IneighborAllgatherv(line, []int{me}, got, []int{1, 1}, nil)
-		require.NoError(t, err)
-		_, err = r.Wait()
+		r := line.IneighborAllgather(mpi.Slice([]int{me}), mpi.Slice(got).Parts([]int{1, 1}, nil))
+		_, err = r.Wait(bg)
 		require.NoError(t, err)
 		assert.Equal(t, want, got)
 	})
@@ -91,15 +95,17 @@ func TestBorder(t *testing.T) {
 func TestGraph(t *testing.T) {
 	mpitest.Run(t, 4, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		// Node 0 is connected with all others.
-		star, err := p.World().GraphCreate([]int{3, 4, 5, 6}, []int{1, 2, 3, 0, 0, 0}, false)
+		star, err := p.World().GraphCreate(bg, []int{3, 4, 5, 6}, []int{1, 2, 3, 0, 0, 0}, false)
 		require.NoError(t, err)
 		me := star.Rank()
-		neighbors, err := star.GraphNeighbors(me)
+		graph, err := star.Graph()
+		require.NoError(t, err)
+		neighbors, err := graph.Neighbors(me)
 		require.NoError(t, err)
 		got := make([]int, len(neighbors))
-		require.NoError(t, mpi.NeighborAllgather(star, []int{me}, got))
+		require.NoError(t, star.NeighborAllgather(bg, mpi.Slice([]int{me}), mpi.Slice(got)))
 		assert.Equal(t, neighbors, got)
-		_, err = p.World().GraphCreate([]int{1}, []int{5}, false)
+		_, err = p.World().GraphCreate(bg, []int{1}, []int{5}, false)
 		assert.ErrorIs(t, err, mpi.ErrTopology)
 	})
 }
@@ -113,7 +119,7 @@ func TestDistGraph(t *testing.T) {
 		me := w.Rank()
 		// Every process passes the edges of the next one.
 		next := (me + 1) % n
-		g, err := w.DistGraphCreate([]int{next}, []int{2}, []int{(next + 1) % n, 0}, []int{next, 100}, nil, false)
+		g, err := w.DistGraphCreate(bg, []int{next}, []int{2}, []int{(next + 1) % n, 0}, []int{next, 100}, nil, false)
 		require.NoError(t, err)
 		mine, err := g.DistGraph()
 		require.NoError(t, err)
@@ -132,14 +138,14 @@ func TestDistGraph(t *testing.T) {
 		for i, d := range destinations {
 			in[i] = 10*me + d
 		}
-		require.NoError(t, mpi.NeighborAlltoall(g, in, out))
+		require.NoError(t, g.NeighborAlltoall(bg, mpi.Slice(in), mpi.Slice(out)))
 		for i, s := range sources {
 			assert.Equal(t, 10*s+me, out[i])
 		}
 		sw, dw := mine.Sources()
 		_ = sw
 		dd, ddw := mine.Destinations()
-		a, err := w.DistGraphCreateAdjacent(sources, dw, dd, ddw, nil, false)
+		a, err := w.DistGraphCreateAdjacent(bg, sources, dw, dd, ddw, nil, false)
 		require.NoError(t, err)
 		clear(out)
 		counts := make([]int, len(sources))
@@ -150,11 +156,11 @@ func TestDistGraph(t *testing.T) {
 		for i := range sent {
 			sent[i] = 1
 		}
-		require.NoError(t, mpi.NeighborAlltoallv(a, in, out, sent, nil, counts, nil))
+		require.NoError(t, a.NeighborAlltoall(bg, mpi.Slice(in).Parts(sent, nil), mpi.Slice(out).Parts(counts, nil)))
 		for i, s := range sources {
 			assert.Equal(t, 10*s+me, out[i])
 		}
-		_, err = w.DistGraphCreateAdjacent([]int{n}, nil, nil, nil, nil, false)
+		_, err = w.DistGraphCreateAdjacent(bg, []int{n}, nil, nil, nil, nil, false)
 		assert.ErrorIs(t, err, mpi.ErrRank)
 	})
 }

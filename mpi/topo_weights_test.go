@@ -32,7 +32,7 @@ func TestWeighted(t *testing.T) {
 			if c.edges[me] > 0 {
 				sources, degrees, destinations = []int{me}, []int{1}, []int{0}
 			}
-			g, err := w.DistGraphCreate(sources, degrees, destinations, c.weights[me], nil, false)
+			g, err := w.DistGraphCreate(bg, sources, degrees, destinations, c.weights[me], nil, false)
 			require.NoError(t, err, c.name)
 			mine, err := g.DistGraph()
 			require.NoError(t, err, c.name)

@@ -2,7 +2,6 @@ package mpi_test
 
 import (
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -28,7 +27,7 @@ func TestGoTypes(t *testing.T) {
 		w, peer := p.World(), 1-p.World().Rank()
 		out := []particle{{id: 1, pos: [3]float64{1, 2, 3}, hot: true}, {id: 2}}
 		in := make([]particle, 3)
-		st, err := mpi.Sendrecv(w, out, peer, 0, in, peer, 0)
+		st, err := w.Sendrecv(bg, mpi.Slice(out), peer, 0, mpi.Slice(in), peer, 0)
 		require.NoError(t, err)
 		assert.Equal(t, out, in[:2])
 		assert.Equal(t, 2*26, st.Bytes, "holes do not travel")
@@ -40,12 +39,12 @@ func TestGoTypes(t *testing.T) {
 		assert.Equal(t, mpi.Undefined, st.Elements(nil))
 
 		temperatures := []celsius{20.5, 21}
-		st, err = mpi.SendrecvReplace(w, temperatures, peer, 0, peer, 0)
+		st, err = w.Sendrecv(bg, mpi.Slice(temperatures), peer, 0, mpi.InPlace, peer, 0)
 		require.NoError(t, err)
 		assert.Equal(t, 2, mpi.GetCount[celsius](st))
 		assert.Equal(t, 2, mpi.GetCount[float32](st))
 		none := make([]struct{}, 4)
-		st, err = mpi.SendrecvReplace(w, none, peer, 0, peer, 0)
+		st, err = w.Sendrecv(bg, mpi.Slice(none), peer, 0, mpi.InPlace, peer, 0)
 		require.NoError(t, err)
 		assert.Equal(t, 0, mpi.GetCount[struct{}](st))
 	})
@@ -63,56 +62,47 @@ func TestTyped(t *testing.T) {
 			for i := range matrix {
 				matrix[i] = float64(i)
 			}
-			out, err := mpi.Typed(asBytes(matrix), 8*(n-width), 1, columns)
-			require.NoError(t, err)
+			out := mpi.Typed(matrix, n-width, 1, columns)
 			row := make([]float64, n*width)
-			in, err := mpi.BufferOf(row)
-			require.NoError(t, err)
-			require.NoError(t, p.AttachBufferAutomatic())
-			for i, send := range []func(mpi.Buffer, int, int) (mpi.Request, error){
-				w.IsendBuffer, w.IssendBuffer, w.IbsendBuffer, w.IrsendBuffer,
-				start(t, w.SendInitBuffer), start(t, w.BsendInitBuffer), start(t, w.SsendInitBuffer), start(t, w.RsendInitBuffer),
-				nowait(w.SendBuffer), nowait(w.BsendBuffer), nowait(w.SsendBuffer), nowait(w.RsendBuffer),
-			} {
-				clear(row)
-				if p.World().Rank() == 0 {
-					r, err := send(out, peer, i)
+			in := mpi.Slice(row)
+			require.NoError(t, p.World().AttachBuffer(nil))
+			for tag, how := range [][]mpi.Mode{nil, {mpi.Synchronous}, {mpi.Buffered}, {mpi.Ready}} {
+				for _, send := range []func(b mpi.Buffer, dst, tag int, how ...mpi.Mode) mpi.Request{w.Isend, started(t, w), nowait(t, w)} {
+					clear(row)
+					if w.Rank() == 0 {
+						_, err := send(out, peer, tag, how...).Wait(bg)
+						require.NoError(t, err)
+						continue
+					}
+					st, err := w.Recv(bg, in, peer, tag)
 					require.NoError(t, err)
-					_, err = r.Wait()
-					require.NoError(t, err)
-					continue
+					assert.Equal(t, 1, st.Count(columns))
+					assert.Equal(t, n*width, st.Elements(columns))
+					assert.Equal(t, float64(n-width), row[0])
+					assert.Equal(t, float64(n*n-1), row[n*width-1])
 				}
-				st, err := w.RecvBuffer(in, peer, i)
-				require.NoError(t, err)
-				assert.Equal(t, 1, st.Count(columns))
-				assert.Equal(t, n*width, st.Elements(columns))
-				assert.Equal(t, float64(n-width), row[0])
-				assert.Equal(t, float64(n*n-1), row[n*width-1])
 			}
-			_, err = p.DetachBuffer(t.Context())
+			_, err = p.World().DetachBuffer(t.Context())
 			require.NoError(t, err)
 		})
 	}
 }
 
-// start makes a send from a persistent send, which it starts once.
-func start(t *testing.T, init func(mpi.Buffer, int, int) (mpi.Request, error)) func(mpi.Buffer, int, int) (mpi.Request, error) {
-	return func(b mpi.Buffer, dst, tag int) (mpi.Request, error) {
-		r, err := init(b, dst, tag)
-		require.NoError(t, err)
-		return r, r.Start()
+// started makes persistent sends, and starts each once.
+func started(t *testing.T, w *mpi.Comm) func(b mpi.Buffer, dst, tag int, how ...mpi.Mode) mpi.Request {
+	return func(b mpi.Buffer, dst, tag int, how ...mpi.Mode) mpi.Request {
+		r := w.Isend(b, dst, tag, append([]mpi.Mode{mpi.Persistent}, how...)...)
+		require.NoError(t, r.Start())
+		return r
 	}
 }
 
-// nowait makes a send with a request from a blocking one.
-func nowait(send func(mpi.Buffer, int, int) error) func(mpi.Buffer, int, int) (mpi.Request, error) {
-	return func(b mpi.Buffer, dst, tag int) (mpi.Request, error) {
-		return mpi.Request{}, send(b, dst, tag)
+// nowait makes blocking sends, whose request is null.
+func nowait(t *testing.T, w *mpi.Comm) func(b mpi.Buffer, dst, tag int, how ...mpi.Mode) mpi.Request {
+	return func(b mpi.Buffer, dst, tag int, how ...mpi.Mode) mpi.Request {
+		require.NoError(t, w.Send(bg, b, dst, tag, how...))
+		return mpi.Request{}
 	}
-}
-
-func asBytes(xs []float64) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(xs))), 8*len(xs))
 }
 
 func typeOfPairs() (*datatype.Type, error) { return datatype.Of[[2]int64]() }

@@ -17,16 +17,14 @@ func TestAColumnOfASlice(t *testing.T) {
 	require.NoError(t, err)
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		table := make([]float32, 12)
-		last, err := mpi.TypedIn(table, 3, 1, column)
-		require.NoError(t, err)
+		last := mpi.Typed(table, 3, 1, column)
 		if p.World().Rank() == 0 {
 			table[3], table[7], table[11] = 1, 2, 3
-			require.NoError(t, p.World().SendBuffer(last, 1, 0))
+			require.NoError(t, p.World().Send(bg, last, 1, 0))
 			return
 		}
-		first, err := mpi.TypedIn(table, 0, 1, column)
-		require.NoError(t, err)
-		_, err = p.World().RecvBuffer(first, 0, 0)
+		first := mpi.Typed(table, 0, 1, column)
+		_, err = p.World().Recv(bg, first, 0, 0)
 		require.NoError(t, err)
 		assert.Equal(t, []float32{1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0}, table)
 	})
@@ -37,13 +35,13 @@ func TestABufferMustLieInItsSlice(t *testing.T) {
 	require.NoError(t, err)
 	table := make([]float32, 12)
 	for _, origin := range []int{-1, 4, 13, 1 << 62} {
-		_, err := mpi.TypedIn(table, origin, 1, column)
+		_, _, _, _, err := mpi.Typed(table, origin, 1, column).Memory()
 		assert.ErrorIs(t, err, mpi.ErrBuffer, "origin %d", origin)
 	}
-	_, err = mpi.TypedIn(table, 0, -1, column)
+	_, _, _, _, err = mpi.Typed(table, 0, -1, column).Memory()
 	assert.ErrorIs(t, err, mpi.ErrCount)
-	_, err = mpi.TypedIn(table, 0, 1, nil)
+	_, _, _, _, err = mpi.Typed(table, 0, 1, nil).Memory()
 	assert.ErrorIs(t, err, mpi.ErrType)
-	_, err = mpi.TypedIn([]string{"text"}, 0, 1, column)
+	_, _, _, _, err = mpi.Typed([]string{"text"}, 0, 1, column).Memory()
 	assert.ErrorIs(t, err, mpi.ErrType)
 }

@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"context"
 	"github.com/viaduct-hpc/viaduct/mpi/core"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
@@ -21,9 +22,13 @@ func (c *Comm) Revoke() (err error) {
 	if err := c.checkLive(); err != nil {
 		return err
 	}
+	c.revoke()
+	return nil
+}
+
+func (c *Comm) revoke() {
 	c.p2p.Revoke()
 	c.coll.Revoke() // and so the local group of an inter-communicator
-	return nil
 }
 
 // Revoked tells whether this process knows that the communicator was revoked
@@ -87,10 +92,12 @@ func (c *Comm) Acked() (acked *Group, err error) {
 // processes fail meanwhile or the communicator is revoked: all remaining processes get the same
 // result. All of them or none return an error of class ErrProcFailed, which says that a process
 // failed and not every process had acknowledged that. The result is valid in any case. All
-// processes of c must call it, and only one goroutine of each at a time.
-func (c *Comm) Agree(flag uint64) (result uint64, err error) {
+// processes of c must call it, and only one goroutine of each at a time. If ctx has ended before,
+// Agree returns its error; once Agree has begun, ctx does not end it, because the others count on
+// this process.
+func (c *Comm) Agree(ctx context.Context, flag uint64) (result uint64, err error) {
 	defer c.call("MPIX_Comm_agree", &err)()
-	s, err := c.recovery()
+	s, err := c.recovery(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -115,10 +122,10 @@ func (c *Comm) Agree(flag uint64) (result uint64, err error) {
 
 // Shrink makes a communicator of the processes of c that have not failed, in the same order
 // (MPIX_Comm_shrink). It works although c is revoked or more processes fail meanwhile. All
-// remaining processes must call it.
-func (c *Comm) Shrink() (shrunk *Comm, err error) {
+// remaining processes must call it. ctx has the effect that it has in Agree.
+func (c *Comm) Shrink(ctx context.Context) (shrunk *Comm, err error) {
 	defer c.call("MPIX_Comm_shrink", &err)()
-	s, err := c.recovery()
+	s, err := c.recovery(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +154,7 @@ func (c *Comm) Shrink() (shrunk *Comm, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if shrunk, err = c.p.openAlone(ids, left, nil, c); err != nil {
+	if shrunk, err = c.p.openAlone(new(Comm), ids, left, nil, c); err != nil {
 		return nil, err
 	}
 	// As in open, all processes must have it before one uses it, even if more fail.
@@ -166,8 +173,11 @@ const recoveriesMax = 1 << 12
 
 // recovery returns the next recovery of the communicator. It uses a tag that no other communicator
 // has, in a scope of the world that is never revoked.
-func (c *Comm) recovery() (*consensus, error) {
+func (c *Comm) recovery(ctx context.Context) (*consensus, error) {
 	if err := c.checkLive(); err != nil {
+		return nil, err
+	}
+	if err := orBackground(ctx).Err(); err != nil {
 		return nil, err
 	}
 	if c.IsInter() {

@@ -1,7 +1,6 @@
 package mpi_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -16,37 +15,34 @@ import (
 
 // ofAll are operations in which all processes of a communicator take part.
 var ofAll = map[string]func(c *mpi.Comm) error{
-	"barrier":   mpi.Barrier,
-	"bcast":     func(c *mpi.Comm) error { return mpi.Bcast(c, make([]int, 10), 1) },
-	"gather":    func(c *mpi.Comm) error { return mpi.Gather(c, []int{1}, make([]int, c.Size()), 0) },
-	"scatter":   func(c *mpi.Comm) error { return mpi.Scatter(c, make([]int, c.Size()), []int{0}, 0) },
-	"allgather": func(c *mpi.Comm) error { return mpi.Allgather(c, []int{1}, make([]int, c.Size())) },
-	"alltoall":  func(c *mpi.Comm) error { return mpi.Alltoall(c, make([]int, c.Size()), make([]int, c.Size())) },
-	"reduce":    func(c *mpi.Comm) error { return mpi.Reduce(c, []int{1}, []int{0}, mpi.Sum, 0) },
-	"allreduce": func(c *mpi.Comm) error { return mpi.Allreduce(c, []int{1}, []int{0}, mpi.Sum) },
-	"large": func(c *mpi.Comm) error {
-		return mpi.Allreduce(c, make([]int, 1<<15), make([]int, 1<<15), mpi.Sum)
+	"barrier": func(c *mpi.Comm) error { return c.Barrier(bg) },
+	"bcast":   func(c *mpi.Comm) error { return c.Bcast(bg, mpi.Slice(make([]int, 10)), 1) },
+	"gather":  func(c *mpi.Comm) error { return c.Gather(bg, mpi.Slice([]int{1}), mpi.Slice(make([]int, c.Size())), 0) },
+	"scatter": func(c *mpi.Comm) error {
+		return c.Scatter(bg, mpi.Slice(make([]int, c.Size())), mpi.Slice([]int{0}), 0)
 	},
-	"scan": func(c *mpi.Comm) error { return mpi.Scan(c, []int{1}, []int{0}, mpi.Sum) },
+	"allgather": func(c *mpi.Comm) error { return c.Allgather(bg, mpi.Slice([]int{1}), mpi.Slice(make([]int, c.Size()))) },
+	"alltoall": func(c *mpi.Comm) error {
+		return c.Alltoall(bg, mpi.Slice(make([]int, c.Size())), mpi.Slice(make([]int, c.Size())))
+	},
+	"reduce":    func(c *mpi.Comm) error { return c.Reduce(bg, mpi.Slice([]int{1}), mpi.Slice([]int{0}), mpi.Sum, 0) },
+	"allreduce": func(c *mpi.Comm) error { return c.Allreduce(bg, mpi.Slice([]int{1}), mpi.Slice([]int{0}), mpi.Sum) },
+	"large": func(c *mpi.Comm) error {
+		return c.Allreduce(bg, mpi.Slice(make([]int, 1<<15)), mpi.Slice(make([]int, 1<<15)), mpi.Sum)
+	},
+	"scan": func(c *mpi.Comm) error { return c.Scan(bg, mpi.Slice([]int{1}), mpi.Slice([]int{0}), mpi.Sum) },
 	"two at once": func(c *mpi.Comm) error {
-		one, err := mpi.Iallreduce(c, []int{1}, []int{0}, mpi.Sum)
-		if err != nil {
+		one := c.Iallreduce(mpi.Slice([]int{1}), mpi.Slice([]int{0}), mpi.Sum)
+		two := c.Ibarrier()
+		statuses := make([]mpi.Status, 2)
+		_ = mpi.Requests{one, two}.WaitAll(bg, statuses)
+		if err := statuses[0].Err; err != nil {
 			return err
 		}
-		two, err := mpi.Ibarrier(c)
-		if err != nil {
-			_, _ = one.Wait()
-			return err
-		}
-		errs := make([]error, 2)
-		_ = mpi.WaitAllContext(context.Background(), []mpi.Request{one, two}, nil, errs)
-		if errs[0] != nil {
-			return errs[0]
-		}
-		return errs[1]
+		return statuses[1].Err
 	},
 	"dup": func(c *mpi.Comm) error {
-		d, err := c.Dup()
+		d, err := c.Dup(bg)
 		if err != nil {
 			return err
 		}
@@ -78,13 +74,13 @@ func TestCollectivesEndInAll(t *testing.T) {
 
 func endInAll(t *testing.T, p *mpi.Process, do func(*mpi.Comm) error, victim, after int) {
 	w := p.World()
-	half, err := w.Split(map[bool]int{true: mpi.Undefined}[w.Rank() == victim], 0)
+	half, err := w.Split(bg, map[bool]int{true: mpi.Undefined}[w.Rank() == victim], 0)
 	require.NoError(t, err)
 	if w.Rank() != victim { // all have split before it dies
-		require.NoError(t, mpi.Send(w, []int{0}, victim, 1))
+		require.NoError(t, w.Send(bg, mpi.Slice([]int{0}), victim, 1))
 	} else {
 		for range w.Size() - 1 {
-			_, err := mpi.Recv(w, []int{0}, mpi.AnySource, 1)
+			_, err := w.Recv(bg, mpi.Slice([]int{0}), mpi.AnySource, 1)
 			require.NoError(t, err)
 		}
 	}
@@ -100,7 +96,7 @@ func endInAll(t *testing.T, p *mpi.Process, do func(*mpi.Comm) error, victim, af
 	}
 	require.ErrorIs(t, err, mpi.ErrProcFailed)
 	for range 3 {
-		require.ErrorIs(t, mpi.Barrier(w), mpi.ErrProcFailed)
+		require.ErrorIs(t, w.Barrier(bg), mpi.ErrProcFailed)
 	}
 	assert.False(t, w.Revoked())
 	talk(t, half)
@@ -111,12 +107,12 @@ func endInAll(t *testing.T, p *mpi.Process, do func(*mpi.Comm) error, victim, af
 		}
 		return r
 	}
-	_, err = mpi.Sendrecv(w, []int{1}, rank(right), 5, []int{0}, rank(left), 5)
+	_, err = w.Sendrecv(bg, mpi.Slice([]int{1}), rank(right), 5, mpi.Slice([]int{0}), rank(left), 5)
 	require.NoError(t, err)
-	made, err := w.CreateGroup(half.Group(), 3)
+	made, err := w.CreateGroup(bg, half.Group(), 3)
 	require.NoError(t, err)
 	talk(t, made)
-	again, err := w.Shrink()
+	again, err := w.Shrink(bg)
 	require.NoError(t, err)
 	assert.Equal(t, w.Size()-1, again.Size())
 	talk(t, again)
@@ -131,19 +127,19 @@ func TestCollectivesOfTwoGroupsEndInAll(t *testing.T) {
 		for _, victim := range []int{1, 3, 6} {
 			mpitest.Run(t, 8, o, func(t *testing.T, p *mpi.Process) {
 				w := p.World()
-				half, err := w.Split(w.Rank()/4, 0)
+				half, err := w.Split(bg, w.Rank()/4, 0)
 				require.NoError(t, err)
-				inter, err := half.IntercommCreate(0, w, 4-w.Rank()/4*4, 1)
+				inter, err := half.IntercommCreate(bg, 0, w, 4-w.Rank()/4*4, 1)
 				require.NoError(t, err)
 				for i := 0; err == nil; i++ {
 					if i == 5 && w.Rank() == victim {
 						dies(p)
 						return
 					}
-					err = mpi.Allreduce(inter, []int{1}, []int{0}, mpi.Sum)
+					err = inter.Allreduce(bg, mpi.Slice([]int{1}), mpi.Slice([]int{0}), mpi.Sum)
 				}
 				require.ErrorIs(t, err, mpi.ErrProcFailed)
-				require.ErrorIs(t, mpi.Barrier(inter), mpi.ErrProcFailed)
+				require.ErrorIs(t, inter.Barrier(bg), mpi.ErrProcFailed)
 				require.NoError(t, p.Finalize(t.Context()))
 			})
 		}

@@ -15,12 +15,12 @@ import (
 // at every step of that.
 func TestRevokeWhileCreating(t *testing.T) {
 	makes := map[string]func(c *mpi.Comm) (*mpi.Comm, error){
-		"Dup":        (*mpi.Comm).Dup,
-		"Split":      func(c *mpi.Comm) (*mpi.Comm, error) { return c.Split(c.Rank()%2, 0) },
-		"CartCreate": func(c *mpi.Comm) (*mpi.Comm, error) { return c.CartCreate([]int{3}, []bool{true}, false) },
-		"Create":     func(c *mpi.Comm) (*mpi.Comm, error) { return c.Create(c.Group()) },
+		"Dup":        func(c *mpi.Comm) (*mpi.Comm, error) { return c.Dup(bg) },
+		"Split":      func(c *mpi.Comm) (*mpi.Comm, error) { return c.Split(bg, c.Rank()%2, 0) },
+		"CartCreate": func(c *mpi.Comm) (*mpi.Comm, error) { return c.CartCreate(bg, []int{3}, []bool{true}, false) },
+		"Create":     func(c *mpi.Comm) (*mpi.Comm, error) { return c.Create(bg, c.Group()) },
 		"CreateGroup": func(c *mpi.Comm) (*mpi.Comm, error) {
-			return c.CreateGroup(c.Group(), 1)
+			return c.CreateGroup(bg, c.Group(), 1)
 		},
 	}
 	rounds := 100
@@ -33,7 +33,7 @@ func TestRevokeWhileCreating(t *testing.T) {
 				w := p.World()
 				for round := range rounds {
 					rng := rand.New(rand.NewPCG(uint64(round), uint64(w.Rank())))
-					c, err := w.Dup()
+					c, err := w.Dup(bg)
 					require.NoError(t, err)
 					revoked := make(chan error, 1)
 					go func() {
@@ -55,7 +55,7 @@ func TestRevokeWhileCreating(t *testing.T) {
 						require.NoError(t, made.Free())
 					}
 					require.NoError(t, c.Free())
-					require.NoError(t, mpi.Barrier(w), "round %d", round)
+					require.NoError(t, w.Barrier(bg), "round %d", round)
 				}
 			})
 		})

@@ -18,24 +18,24 @@ func TestLeftovers(t *testing.T) {
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
 		for range 300 {
-			c, err := w.Dup()
+			c, err := w.Dup(bg)
 			require.NoError(t, err)
-			require.NoError(t, mpi.Barrier(w))
+			require.NoError(t, w.Barrier(bg))
 			if w.Rank() == 0 {
-				require.NoError(t, mpi.Send(c, make([]byte, 1000), 1, 0))
+				require.NoError(t, c.Send(bg, mpi.Slice(make([]byte, 1000)), 1, 0))
 				sent <- struct{}{}
 			} else {
 				<-sent
 				require.NoError(t, c.Revoke())
 			}
 			require.NoError(t, c.Free())
-			require.NoError(t, mpi.Barrier(w))
+			require.NoError(t, w.Barrier(bg))
 		}
 		if w.Rank() == 0 {
 			<-looked // otherwise Finalize would send messages, too
 			return
 		}
-		assert.Zero(t, p.Engine().Stats().EarlyNow)
+		assert.Zero(t, mpi.EngineOf(p).Stats().EarlyNow)
 		close(looked)
 	})
 }

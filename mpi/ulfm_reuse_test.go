@@ -20,18 +20,18 @@ func TestRevokedAndFreed(t *testing.T) {
 		mpitest.Run(t, 5, o, func(t *testing.T, p *mpi.Process) {
 			w := p.World()
 			for round := range rounds {
-				c, err := w.Dup()
+				c, err := w.Dup(bg)
 				require.NoError(t, err, "round %d", round)
-				require.NoError(t, mpi.Barrier(c), "round %d", round)
+				require.NoError(t, c.Barrier(bg), "round %d", round)
 				for dst := range w.Size() {
-					_, err := mpi.Isend(c, []int{round}, dst, 0)
+					_, _, err := c.Isend(mpi.Slice([]int{round}), dst, 0).Peek()
 					require.NoError(t, err)
 				}
 				got := []int{-1}
-				_, err = mpi.Recv(c, got, w.Rank(), 0)
+				_, err = c.Recv(bg, mpi.Slice(got), w.Rank(), 0)
 				require.NoError(t, err)
 				require.Equal(t, round, got[0])
-				require.NoError(t, mpi.Barrier(w))
+				require.NoError(t, w.Barrier(bg))
 				if w.Rank() == round%w.Size() {
 					require.NoError(t, c.Revoke())
 				}

@@ -1,6 +1,7 @@
 package mpi_test
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"runtime"
@@ -13,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/mpi"
+	"github.com/viaduct-hpc/viaduct/mpi/errclass"
+	"github.com/viaduct-hpc/viaduct/mpi/group"
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
@@ -24,8 +27,14 @@ func TestAgree(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 9} {
 		mpitest.Run(t, n, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 			w := p.World()
+			if w.Rank() == 1 {
+				_, err := w.Agree(ended(), 0)
+				require.ErrorIs(t, err, context.DeadlineExceeded, "this process does not take part")
+				_, err = w.Shrink(ended())
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+			}
 			for i := range 20 {
-				flag, err := w.Agree(^(uint64(1) << ((w.Rank() + i) % 10)))
+				flag, err := w.Agree(bg, ^(uint64(1) << ((w.Rank() + i) % 10)))
 				require.NoError(t, err)
 				want := ^uint64(0)
 				for r := range n {
@@ -42,21 +51,21 @@ func TestAgree(t *testing.T) {
 func TestRevoke(t *testing.T) {
 	mpitest.Run(t, 4, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
-		c, err := w.Dup()
+		c, err := w.Dup(bg)
 		require.NoError(t, err)
 		if w.Rank() == 3 {
 			require.NoError(t, c.Revoke())
 		} else {
-			_, err := mpi.Recv(c, []int{0}, mpi.AnySource, 1)
+			_, err := c.Recv(bg, mpi.Slice([]int{0}), mpi.AnySource, 1)
 			require.ErrorIs(t, err, mpi.ErrRevoked)
 		}
-		assert.ErrorIs(t, mpi.Barrier(c), mpi.ErrRevoked)
+		assert.ErrorIs(t, c.Barrier(bg), mpi.ErrRevoked)
 		assert.True(t, c.Revoked())
 		assert.False(t, w.Revoked())
-		flag, err := c.Agree(7)
+		flag, err := c.Agree(bg, 7)
 		require.NoError(t, err)
 		assert.Equal(t, uint64(7), flag)
-		again, err := c.Shrink()
+		again, err := c.Shrink(bg)
 		require.NoError(t, err)
 		talk(t, again)
 		require.NoError(t, c.Free())
@@ -93,18 +102,18 @@ func survive(t *testing.T, p *mpi.Process, order, rounds []int, seed uint64) {
 				return
 			}
 			sum := []int{0}
-			err = mpi.Allreduce(c, []int{1}, sum, mpi.Sum)
+			err = c.Allreduce(bg, mpi.Slice([]int{1}), mpi.Slice(sum), mpi.Sum)
 			if err == nil {
 				require.Equal(t, len(order)-death, sum[0], "seed %d", seed)
 			}
 		}
-		require.True(t, mpi.ClassOf(err) == mpi.ErrProcFailed || mpi.ClassOf(err) == mpi.ErrRevoked, "seed %d: %v", seed, err)
+		require.True(t, errclass.Of(err) == mpi.ErrProcFailed || errclass.Of(err) == mpi.ErrRevoked, "seed %d: %v", seed, err)
 		require.NoError(t, c.Revoke())
-		c, err = c.Shrink()
+		c, err = c.Shrink(bg)
 		require.NoError(t, err, "seed %d", seed)
 		require.Equal(t, len(order)-death-1, c.Size(), "seed %d", seed)
 		talk(t, c)
-		flag, err := c.Agree(uint64(1 + me&1<<1))
+		flag, err := c.Agree(bg, uint64(1+me&1<<1))
 		require.NoError(t, err)
 		require.Equal(t, uint64(1), flag&1)
 	}
@@ -119,46 +128,45 @@ func TestAcknowledge(t *testing.T) {
 	mpitest.Run(t, 4, mpitest.Options{Leave: true}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
 		talk(t, w) // connects every process with every other
-		require.NoError(t, mpi.Barrier(w))
+		require.NoError(t, w.Barrier(bg))
 		past.Done()
 		if w.Rank() == 2 {
 			past.Wait()
 			dies(p)
 			return
 		}
-		_, err := mpi.Recv(w, []int{0}, 2, 1)
+		_, err := w.Recv(bg, mpi.Slice([]int{0}), 2, 1)
 		require.ErrorIs(t, err, mpi.ErrProcFailed)
-		_, err = mpi.Recv(w, []int{0}, mpi.AnySource, 1)
+		_, err = w.Recv(bg, mpi.Slice([]int{0}), mpi.AnySource, 1)
 		require.ErrorIs(t, err, mpi.ErrProcFailedPending)
 		failed, err := w.Failed()
 		require.NoError(t, err)
 		two, err := w.Group().Incl([]int{2})
 		require.NoError(t, err)
-		same, err := mpi.CompareGroups(two, failed)
+		same, err := group.Compare(two, failed)
 		require.NoError(t, err)
 		assert.Equal(t, mpi.Ident, same)
 		if w.Rank() == 0 {
 			require.NoError(t, w.AckFailed())
 		}
-		flag, err := w.Agree(3)
+		flag, err := w.Agree(bg, 3)
 		assert.ErrorIs(t, err, mpi.ErrProcFailed, "not every process has acknowledged it")
 		assert.Equal(t, uint64(3), flag)
 		require.NoError(t, w.AckFailed())
 		acked, err := w.Acked()
 		require.NoError(t, err)
-		same, err = mpi.CompareGroups(two, acked)
+		same, err = group.Compare(two, acked)
 		require.NoError(t, err)
 		assert.Equal(t, mpi.Ident, same)
-		_, err = w.Agree(1)
+		_, err = w.Agree(bg, 1)
 		assert.NoError(t, err)
 		next := map[int]int{0: 1, 1: 3, 3: 0}[w.Rank()]
-		r, err := mpi.Isend(w, []int{w.Rank()}, next, 1)
-		require.NoError(t, err)
+		r := w.Isend(mpi.Slice([]int{w.Rank()}), next, 1)
 		got := []int{-1}
-		_, err = mpi.Recv(w, got, mpi.AnySource, 1)
+		_, err = w.Recv(bg, mpi.Slice(got), mpi.AnySource, 1)
 		require.NoError(t, err)
 		assert.Equal(t, map[int]int{1: 0, 3: 1, 0: 3}[w.Rank()], got[0])
-		_, err = r.Wait()
+		_, err = r.Wait(bg)
 		require.NoError(t, err)
 		assert.NoError(t, p.Finalize(t.Context()))
 	})
@@ -214,7 +222,7 @@ const spinTimeMax = 50 * time.Millisecond
 // long as it may take to notice that a process is dead.
 func together(c *mpi.Comm, n int) (*mpi.Comm, error) {
 	for range 1000 {
-		rest, err := c.Shrink()
+		rest, err := c.Shrink(bg)
 		if err != nil {
 			return nil, err
 		}
@@ -222,10 +230,10 @@ func together(c *mpi.Comm, n int) (*mpi.Comm, error) {
 		if rest.Size() == n {
 			flag = 1
 		}
-		if flag, err = rest.Agree(flag); err == nil && flag == 1 {
+		if flag, err = rest.Agree(bg, flag); err == nil && flag == 1 {
 			return rest, nil
 		}
-		if err != nil && mpi.ClassOf(err) != mpi.ErrProcFailed {
+		if err != nil && errclass.Of(err) != mpi.ErrProcFailed {
 			return nil, err
 		}
 		c = rest
@@ -240,20 +248,20 @@ func TestRevokeOfTwoGroups(t *testing.T) {
 		for absent := range 2 {
 			mpitest.Run(t, 4, o, func(t *testing.T, p *mpi.Process) {
 				w := p.World()
-				half, err := w.Split(w.Rank()/2, 0)
+				half, err := w.Split(bg, w.Rank()/2, 0)
 				require.NoError(t, err)
-				inter, err := half.IntercommCreate(0, w, 2-w.Rank()/2*2, 1)
+				inter, err := half.IntercommCreate(bg, 0, w, 2-w.Rank()/2*2, 1)
 				require.NoError(t, err)
 				if w.Rank() == 0 {
 					require.NoError(t, inter.Revoke())
 				}
 				if w.Rank() == 2+1-absent {
-					err := mpi.Allreduce(inter, []int{1}, []int{0}, mpi.Sum)
+					err := inter.Allreduce(bg, mpi.Slice([]int{1}), mpi.Slice([]int{0}), mpi.Sum)
 					assert.ErrorIs(t, err, mpi.ErrRevoked)
 				}
-				require.NoError(t, mpi.Barrier(w))
-				assert.ErrorIs(t, mpi.Barrier(inter), mpi.ErrRevoked)
-				require.NoError(t, mpi.Barrier(half))
+				require.NoError(t, w.Barrier(bg))
+				assert.ErrorIs(t, inter.Barrier(bg), mpi.ErrRevoked)
+				require.NoError(t, half.Barrier(bg))
 				require.NoError(t, inter.Free())
 			})
 		}

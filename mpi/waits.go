@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -9,178 +10,194 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// WaitAll waits until all requests ended (MPI_Waitall; MPI-4.1, 3.7.5). If an operation failed, the
-// error has class ErrInStatus and wraps the error of the first one.
-func WaitAll(reqs ...Request) error { return WaitAllContext(background, reqs, nil, nil) }
+// Requests are several requests of one process, which are waited for, tested or started together
+// (MPI-4.1, 3.7.5). Where a call takes statuses, these are as many, or nil; it stores the Status and
+// the error of request i in statuses[i]. If an operation failed, the error has class ErrInStatus and
+// wraps the error of the first one.
+type Requests []Request
 
-// WaitAllContext is WaitAll that also returns the Status and error of each request. When ctx ends,
-// it returns ctx's error, and no request changes. statuses and errs are as long as reqs, or nil.
-func WaitAllContext(ctx context.Context, reqs []Request, statuses []Status, errs []error) (err error) {
-	c := commOf(reqs)
+// WaitAll waits until all requests have ended (MPI_Waitall; MPI-4.1, 3.7.5). See Requests.WaitAll.
+func WaitAll(ctx context.Context, reqs ...Request) error { return Requests(reqs).WaitAll(ctx, nil) }
+
+// WaitAll waits until all requests have ended (MPI_Waitall; MPI-4.1, 3.7.5). If ctx ends first, it
+// returns ctx's error, and no request changes.
+func (reqs Requests) WaitAll(ctx context.Context, statuses []Status) (err error) {
+	c := reqs.comm()
 	call := c.enter(Call{Name: "MPI_Waitall", Comm: c, Peer: Undefined, Tag: Undefined})
 	defer func() { err = c.leave(call, err) }()
-	set, err := newWaitSet(reqs, statuses, errs)
+	set, err := newWaitSet(reqs, statuses)
 	if err != nil {
 		return err
 	}
 	defer set.free()
-	if set.engine == nil {
-		emptyResults(statuses, errs)
-		return nil
-	}
 	ctx = orBackground(ctx)
 	if set.tasks {
 		for _, r := range reqs {
 			r.help(ctx)
 		}
 	}
-	return set.engine.WaitAll(ctx, set.rs, coreStatuses(statuses), errs)
+	if set.engine != nil {
+		err = set.engine.WaitAll(ctx, set.rs, set.sts, set.errs)
+		if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+			return err
+		}
+	}
+	return set.report(reqs, statuses, err)
 }
 
-// TestAll tells whether all requests ended; if not, none changes (MPI_Testall; MPI-4.1, 3.7.5).
-// statuses and errs are as long as reqs, or nil.
-func TestAll(reqs []Request, statuses []Status, errs []error) (done bool, err error) {
-	c := commOf(reqs)
+// TestAll tells whether all requests have ended; if not, none changes (MPI_Testall; MPI-4.1, 3.7.5).
+func (reqs Requests) TestAll(statuses []Status) (done bool, err error) {
+	c := reqs.comm()
 	call := c.enter(Call{Name: "MPI_Testall", Comm: c, Peer: Undefined, Tag: Undefined})
 	defer func() { err = c.leave(call, err) }()
-	set, err := newWaitSet(reqs, statuses, errs)
+	set, err := newWaitSet(reqs, statuses)
 	if err != nil {
 		return false, err
 	}
 	defer set.free()
-	if set.engine == nil {
-		emptyResults(statuses, errs)
-		return true, nil
+	if set.engine != nil {
+		done, err = set.engine.TestAll(set.rs, set.sts, set.errs)
+		yieldUnless(done)
+		if !done {
+			return false, err
+		}
 	}
-	done, err = set.engine.TestAll(set.rs, coreStatuses(statuses), errs)
-	yieldUnless(done)
-	return done, err
+	return true, set.report(reqs, statuses, err)
 }
 
-// WaitAny waits until one of the requests ended, and returns its index, Status and error
-// (MPI_Waitany; MPI-4.1, 3.7.5). The index is Undefined if all are null, ended or inactive.
-func WaitAny(reqs ...Request) (int, Status, error) { return WaitAnyContext(background, reqs) }
-
-// WaitAnyContext is WaitAny that ends with ctx's error, and Undefined, when ctx ends.
-func WaitAnyContext(ctx context.Context, reqs []Request) (i int, st Status, err error) {
-	c := commOf(reqs)
+// WaitAny waits until one of the requests has ended, and returns its index, Status and error
+// (MPI_Waitany; MPI-4.1, 3.7.5). The index is Undefined if all are null, ended or inactive, or if
+// ctx ends first.
+func (reqs Requests) WaitAny(ctx context.Context) (i int, st Status, err error) {
+	c := reqs.comm()
 	call := c.enter(Call{Name: "MPI_Waitany", Comm: c, Peer: Undefined, Tag: Undefined})
 	defer func() { err = c.leave(call, err) }()
-	set, err := newWaitSet(reqs, nil, nil)
+	set, err := newWaitSet(reqs, nil)
 	if err != nil {
 		return Undefined, emptyStatus, err
 	}
 	defer set.free()
+	if i, err := set.orphan(reqs); err != nil {
+		return i, emptyStatus, err
+	}
 	if set.engine == nil {
 		return Undefined, emptyStatus, nil
 	}
 	i, got, err := set.engine.WaitAny(orBackground(ctx), set.rs)
-	return indexOf(i), Status(got), err
+	return indexOf(i), statusOf(got), err
 }
 
-// TestAny is WaitAny without waiting (MPI_Testany; MPI-4.1, 3.7.5). done is true if a request
+// TestAny is WaitAny without waiting (MPI_Testany; MPI-4.1, 3.7.5). done is true if a request has
 // ended, or if there is none to wait for; then the index is Undefined.
-func TestAny(reqs []Request) (i int, st Status, done bool, err error) {
-	c := commOf(reqs)
+func (reqs Requests) TestAny() (i int, st Status, done bool, err error) {
+	c := reqs.comm()
 	call := c.enter(Call{Name: "MPI_Testany", Comm: c, Peer: Undefined, Tag: Undefined})
 	defer func() { err = c.leave(call, err) }()
-	set, err := newWaitSet(reqs, nil, nil)
+	set, err := newWaitSet(reqs, nil)
 	if err != nil {
 		return Undefined, emptyStatus, false, err
 	}
 	defer set.free()
+	if i, err := set.orphan(reqs); err != nil {
+		return i, emptyStatus, true, err
+	}
 	if set.engine == nil {
 		return Undefined, emptyStatus, true, nil
 	}
 	i, got, done, err := set.engine.TestAny(set.rs)
 	yieldUnless(done)
-	return indexOf(i), Status(got), done, err
+	return indexOf(i), statusOf(got), done, err
 }
 
-// WaitSome waits until at least one of the requests ended, and appends the indices of all that
-// ended to indices; none if all are null, ended or inactive (MPI_Waitsome; MPI-4.1, 3.7.5).
-// statuses and errs are as long as reqs, or nil; the results of reqs[i] are stored at index i. If
-// an operation failed, the error has class ErrInStatus.
-func WaitSome(ctx context.Context, reqs []Request, indices []int, statuses []Status, errs []error) (_ []int, err error) {
-	c := commOf(reqs)
+// WaitSome waits until at least one of the requests has ended, and appends the indices of all that
+// have to indices; none if all are null, ended or inactive (MPI_Waitsome; MPI-4.1, 3.7.5).
+func (reqs Requests) WaitSome(ctx context.Context, indices []int, statuses []Status) (_ []int, err error) {
+	c := reqs.comm()
 	call := c.enter(Call{Name: "MPI_Waitsome", Comm: c, Peer: Undefined, Tag: Undefined})
 	defer func() { err = c.leave(call, err) }()
-	set, err := newWaitSet(reqs, statuses, errs)
-	if err != nil || set.engine == nil {
+	set, err := newWaitSet(reqs, statuses)
+	if err != nil {
 		return indices, err
 	}
 	defer set.free()
-	return set.engine.WaitSome(orBackground(ctx), set.rs, indices, coreStatuses(statuses), errs)
+	if set.engine == nil || set.orphans {
+		return set.testSome(reqs, indices, statuses)
+	}
+	ended, err := set.engine.WaitSome(orBackground(ctx), set.rs, indices, set.sts, set.errs)
+	set.reportSome(statuses, ended[len(indices):])
+	return ended, err
 }
 
 // TestSome is WaitSome without waiting (MPI_Testsome; MPI-4.1, 3.7.5).
-func TestSome(reqs []Request, indices []int, statuses []Status, errs []error) (_ []int, err error) {
-	c := commOf(reqs)
+func (reqs Requests) TestSome(indices []int, statuses []Status) (_ []int, err error) {
+	c := reqs.comm()
 	call := c.enter(Call{Name: "MPI_Testsome", Comm: c, Peer: Undefined, Tag: Undefined})
 	defer func() { err = c.leave(call, err) }()
-	set, err := newWaitSet(reqs, statuses, errs)
-	if err != nil || set.engine == nil {
+	set, err := newWaitSet(reqs, statuses)
+	if err != nil {
 		return indices, err
 	}
 	defer set.free()
-	ended, err := set.engine.TestSome(set.rs, indices, coreStatuses(statuses), errs)
+	ended, err := set.testSome(reqs, indices, statuses)
 	yieldUnless(len(ended) > len(indices))
 	return ended, err
 }
 
-// PeekAll is TestAll, but leaves the requests unchanged (MPI_Request_get_status_all; MPI-4.1,
-// 3.7.6).
-func PeekAll(reqs []Request, statuses []Status) (done bool, err error) {
-	if err := checkResults(reqs, statuses, nil); err != nil {
-		return false, err
+// testSome collects what has ended.
+func (s *waitSet) testSome(reqs []Request, indices []int, statuses []Status) (ended []int, err error) {
+	ended = indices
+	if s.engine != nil {
+		ended, err = s.engine.TestSome(s.rs, indices, s.sts, s.errs)
+		s.reportSome(statuses, ended[len(indices):])
 	}
-	done = true
-	for i, r := range reqs {
-		st, ended, perr := r.Peek()
-		if perr != nil && err == nil {
-			err = inStatus(i, perr)
+	for s.orphans {
+		i, oerr := s.orphan(reqs)
+		if oerr == nil {
+			break
 		}
 		if statuses != nil {
-			statuses[i] = st
+			statuses[i] = emptyStatus
+			statuses[i].Err = oerr
 		}
-		done = done && ended
+		if err == nil {
+			err = inStatus(i, oerr)
+		}
+		ended = append(ended, i)
 	}
-	if !done {
-		return false, nil
-	}
-	return true, err
-}
-
-// inStatus returns the error of a call on several requests of which request i failed.
-func inStatus(i int, err error) error {
-	return errclass.Wrap(errclass.InStatus, err, "request %d of several failed", i)
+	return ended, err
 }
 
 // A waitSet holds the engine's view of several requests. Sets are reused, so that waiting allocates
 // nothing.
 type waitSet struct {
-	engine *core.Engine // nil: all requests are null
-	tasks  bool         // some are of collective operations
-	rs     []core.Request
+	engine  *core.Engine // nil: there is nothing to wait for
+	tasks   bool         // some are of collective operations
+	orphans bool         // some are orphans to report, which are null requests to the engine
+	rs      []core.Request
+	sts     []core.Status // nil unless the caller wants statuses
+	errs    []error       // as long as sts
 }
 
 var waitSets = sync.Pool{New: func() any { return new(waitSet) }}
 
 // newWaitSet makes a set from the present state of the requests.
-func newWaitSet(reqs []Request, statuses []Status, errs []error) (*waitSet, error) {
-	if err := checkResults(reqs, statuses, errs); err != nil {
-		return nil, err
+func newWaitSet(reqs []Request, statuses []Status) (*waitSet, error) {
+	if statuses != nil && len(statuses) != len(reqs) {
+		return nil, errclass.New(errclass.Arg, "%d statuses for %d requests: give as many, or nil", len(statuses), len(reqs))
 	}
 	set := waitSets.Get().(*waitSet)
 	set.rs = slices.Grow(set.rs, len(reqs))[:len(reqs)]
+	if statuses != nil {
+		set.sts, set.errs = make([]core.Status, len(reqs)), make([]error, len(reqs))
+	}
 	var last *origin // most requests come from where the one before them did
 	for i := range reqs {
 		r := &reqs[i]
 		if r.from != last && r.from != nil {
 			last = r.from
-			if !set.isOf(last) {
+			if err := set.add(last); err != nil {
 				set.free()
-				return nil, errclass.New(errclass.Request, "the requests belong to several processes: wait for those of one at a time")
+				return nil, err
 			}
 		}
 		switch {
@@ -195,41 +212,83 @@ func newWaitSet(reqs []Request, statuses []Status, errs []error) (*waitSet, erro
 	return set, nil
 }
 
-// isOf adds a request's origin, and tells whether its engine is that of the others.
-func (s *waitSet) isOf(from *origin) bool {
+// add adds a request's origin, unless its engine is not that of the others.
+func (s *waitSet) add(from *origin) error {
+	if from.comm == nil {
+		s.orphans = s.orphans || !from.reported.Load()
+		return nil
+	}
 	engine := from.comm.p.engine
 	if s.engine != nil && s.engine != engine {
-		return false
+		return errclass.New(errclass.Request, "the requests belong to several processes: wait for those of one at a time")
 	}
 	s.engine = engine
 	s.tasks = s.tasks || from.task.Load() != nil
-	return true
+	return nil
+}
+
+// orphan returns the index and the error of an orphan that has not been reported.
+func (s *waitSet) orphan(reqs []Request) (int, error) {
+	if !s.orphans {
+		return Undefined, nil
+	}
+	for i, r := range reqs {
+		if err := r.orphaned(); err != nil {
+			return i, err
+		}
+	}
+	return Undefined, nil
+}
+
+// report stores the results of requests that have all ended. err is that of the engine's.
+func (s *waitSet) report(reqs []Request, statuses []Status, err error) error {
+	for i := range statuses {
+		s.reportOne(statuses, i)
+	}
+	for s.orphans {
+		i, oerr := s.orphan(reqs)
+		if oerr == nil {
+			break
+		}
+		if statuses != nil {
+			statuses[i].Err = oerr
+		}
+		if err == nil {
+			err = inStatus(i, oerr)
+		}
+	}
+	return err
+}
+
+// inStatus returns the error of a call on several requests of which request i failed.
+func inStatus(i int, err error) error {
+	return errclass.Wrap(errclass.InStatus, err, "request %d of several failed", i)
+}
+
+// reportSome stores the results of some requests.
+func (s *waitSet) reportSome(statuses []Status, ended []int) {
+	if statuses == nil {
+		return
+	}
+	for _, i := range ended {
+		s.reportOne(statuses, i)
+	}
+}
+
+// reportOne stores the result of a request.
+func (s *waitSet) reportOne(statuses []Status, i int) {
+	statuses[i] = emptyStatus
+	if s.engine != nil {
+		statuses[i] = statusOf(s.sts[i])
+		statuses[i].Err = s.errs[i]
+	}
 }
 
 // free makes the set available to another wait.
 func (s *waitSet) free() {
 	clear(s.rs)
-	s.engine, s.tasks, s.rs = nil, false, s.rs[:0]
+	s.engine, s.tasks, s.orphans, s.rs, s.sts, s.errs = nil, false, false, s.rs[:0], nil, nil
 	waitSets.Put(s)
-}
-
-// checkResults returns an error unless statuses and errs have the length of the requests.
-func checkResults(reqs []Request, statuses []Status, errs []error) error {
-	if statuses != nil && len(statuses) != len(reqs) {
-		return errclass.New(errclass.Arg, "%d statuses for %d requests: give as many, or nil", len(statuses), len(reqs))
-	}
-	if errs != nil && len(errs) != len(reqs) {
-		return errclass.New(errclass.Arg, "%d errors for %d requests: give as many, or nil", len(errs), len(reqs))
-	}
-	return nil
-}
-
-// emptyResults sets the results of null requests.
-func emptyResults(statuses []Status, errs []error) {
-	for i := range statuses {
-		statuses[i] = emptyStatus
-	}
-	clear(errs)
 }
 
 // indexOf converts the engine's index.
@@ -240,12 +299,12 @@ func indexOf(i int) int {
 	return i
 }
 
-// commOf returns the communicator of the first request that is not null. Its hook and error handler
-// are used for calls on several requests.
-func commOf(reqs []Request) *Comm {
-	for _, r := range reqs {
-		if r.from != nil {
-			return r.from.comm
+// comm returns the communicator of the first request that has one. Its hook and error handler are
+// used for calls on several requests.
+func (reqs Requests) comm() *Comm {
+	for i := range reqs {
+		if c := reqs[i].comm(); c != nil {
+			return c
 		}
 	}
 	return nil

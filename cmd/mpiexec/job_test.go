@@ -54,15 +54,15 @@ func program(what string) int {
 			return 0
 		}
 	}
-	in, out := []int64{int64(w.Rank()) + 1}, []int64{0}
-	if err := mpi.Allreduce(w, in, out, mpi.Sum); err != nil {
+	in, out := int64(w.Rank())+1, int64(0)
+	if err := w.Allreduce(context.Background(), mpi.Value(&in), mpi.Value(&out), mpi.Sum); err != nil {
 		fmt.Println("allreduce:", err)
 		if what != "sum" {
 			wallclock.Forever() // so that it is certain which process ended first
 		}
 		return 11
 	}
-	fmt.Printf("rank %d of %d: sum %d\n", w.Rank(), w.Size(), out[0])
+	fmt.Printf("rank %d of %d: sum %d\n", w.Rank(), w.Size(), out)
 	if err := p.Finalize(ctx); err != nil {
 		fmt.Println("finalize:", err)
 		return 12

@@ -28,24 +28,24 @@ func spawn(ctx context.Context, p *mpi.Process) int {
 		}
 		commands := []mpi.Command{{Program: self, Args: []string{"first"}, N: 1}, {Program: self, Args: []string{"second"}, N: 2}}
 		var codes []int
-		if inter, codes, err = p.World().SpawnMultiple(ctx, commands, 1); err != nil {
+		if inter, codes, err = p.World().Spawn(ctx, 1, commands...); err != nil {
 			fmt.Println("spawn:", err)
 			return 21
 		}
 		fmt.Println("spawned", codes)
 	}
-	all, err := inter.Merge(p.Parent() != nil)
+	all, err := inter.Merge(ctx, p.Parent() != nil)
 	if err != nil {
 		fmt.Println("merge:", err)
 		return 22
 	}
-	sum := []int64{0}
-	if err := mpi.Allreduce(all, []int64{int64(all.Rank()) + 1}, sum, mpi.Sum); err != nil {
+	mine, sum := int64(all.Rank())+1, int64(0)
+	if err := all.Allreduce(ctx, mpi.Value(&mine), mpi.Value(&sum), mpi.Sum); err != nil {
 		fmt.Println("allreduce:", err)
 		return 23
 	}
-	fmt.Printf("%v, rank %d of %d: sum %d\n", os.Args[1:], all.Rank(), all.Size(), sum[0])
-	if err := inter.Disconnect(); err != nil {
+	fmt.Printf("%v, rank %d of %d: sum %d\n", os.Args[1:], all.Rank(), all.Size(), sum)
+	if err := inter.Disconnect(ctx); err != nil {
 		fmt.Println("disconnect:", err)
 		return 24
 	}
@@ -99,7 +99,7 @@ func spawnInVain(ctx context.Context, p *mpi.Process) int {
 		fmt.Println(err)
 		return 26
 	}
-	_, _, err = p.World().Spawn(ctx, self, []string{cannotJoin}, 2, nil, 0)
+	_, _, err = p.World().Spawn(ctx, 0, mpi.Command{Program: self, Args: []string{cannotJoin}, N: 2})
 	fmt.Println("spawn:", err)
 	if err := p.Finalize(ctx); err != nil {
 		fmt.Println("finalize:", err)

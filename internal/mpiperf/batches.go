@@ -22,7 +22,7 @@ func (p *point) run(n int) (float64, error) {
 	if err := p.job.ready(n); err != nil {
 		return 0, err
 	}
-	if err := mpi.Barrier(p.c); err != nil {
+	if err := p.c.Barrier(forever); err != nil {
 		return 0, err
 	}
 	var took time.Duration
@@ -52,7 +52,7 @@ func (p *point) oneByOne(n int) (took time.Duration, err error) {
 			return 0, err
 		}
 		took += time.Since(start)
-		if err := mpi.Barrier(p.c); err != nil {
+		if err := p.c.Barrier(forever); err != nil {
 			return 0, err
 		}
 	}
@@ -77,7 +77,7 @@ func (p *point) fitting(budget time.Duration) (batches, steps int, err error) {
 			batches, steps := perf.Batches(budget, time.Duration(step))
 			word = []int64{0, int64(batches), int64(steps)}
 		}
-		if err := mpi.Bcast(p.c, word, 0); err != nil {
+		if err := p.c.Bcast(forever, mpi.Slice(word), 0); err != nil {
 			return 0, 0, err
 		}
 		if word[0] == 0 {
@@ -109,7 +109,7 @@ func (p *point) measure(plan Plan) (times [][]float64, steps int, err error) {
 	if p.c.Rank() == 0 {
 		all = make([]float64, batches*p.c.Size())
 	}
-	if err := mpi.Gather(p.c, mine, all, 0); err != nil {
+	if err := p.c.Gather(forever, mpi.Slice(mine), mpi.Slice(all), 0); err != nil {
 		return nil, 0, err
 	}
 	for ; len(all) > 0; all = all[batches:] {
@@ -134,7 +134,7 @@ func (p *point) check() error {
 		if wrong != nil {
 			ranks[0] = 1
 		}
-		if err := mpi.Allreduce(p.c, nil, ranks, mpi.Sum); err != nil {
+		if err := p.c.Allreduce(forever, mpi.InPlace, mpi.Slice(ranks), mpi.Sum); err != nil {
 			return err
 		}
 		if ranks[0] > 0 {

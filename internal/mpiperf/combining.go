@@ -22,17 +22,21 @@ type combiner struct {
 	c       *mpi.Comm
 	n       int
 	in, out []float64
-	counts  []int // how ReduceScatter divides the result
+	buffers buffers
+	parts   mpi.Buffer // in, as ReduceScatter divides it
 }
 
 func (o *combining) open(c *mpi.Comm, size, _ int) (job, error) {
 	n, me, ranks := size/floatBytes, c.Rank(), c.Size()
 	_, count, _ := o.gets(n, me, ranks)
 	b := &combiner{combining: o, c: c, n: n, in: make([]float64, o.gives(n, ranks)), out: make([]float64, count)}
-	for rank := range ranks {
+	b.buffers = buffers{mpi.Slice(b.in), mpi.Slice(b.out)}
+	counts := make([]int, ranks)
+	for rank := range counts {
 		first, next := share(n, rank, ranks)
-		b.counts = append(b.counts, next-first)
+		counts[rank] = next - first
 	}
+	b.parts = b.buffers.in.Parts(counts, nil)
 	b.fill(0) // so that all pages exist
 	return b, nil
 }
@@ -75,24 +79,24 @@ var (
 			return 0, 0, 0
 		}
 		return 0, n, ranks
-	}, func(b *combiner) error { return mpi.Reduce(b.c, b.in, b.out, mpi.Sum, 0) }}
+	}, func(b *combiner) error { return b.c.Reduce(forever, b.buffers.in, b.buffers.out, mpi.Sum, 0) }}
 
 	allreduce = &combining{wholeVector, func(n, _, ranks int) (int, int, int) { return 0, n, ranks },
-		func(b *combiner) error { return mpi.Allreduce(b.c, b.in, b.out, mpi.Sum) }}
+		func(b *combiner) error { return b.c.Allreduce(forever, b.buffers.in, b.buffers.out, mpi.Sum) }}
 
 	reduceScatter = &combining{wholeVector, func(n, me, ranks int) (int, int, int) {
 		first, next := share(n, me, ranks)
 		return first, next - first, ranks
-	}, func(b *combiner) error { return mpi.ReduceScatter(b.c, b.in, b.out, b.counts, mpi.Sum) }}
+	}, func(b *combiner) error { return b.c.ReduceScatter(forever, b.parts, b.buffers.out, mpi.Sum) }}
 
 	reduceScatterBlock = &combining{func(n, ranks int) int { return n * ranks },
 		func(n, me, ranks int) (int, int, int) { return me * n, n, ranks },
-		func(b *combiner) error { return mpi.ReduceScatterBlock(b.c, b.in, b.out, mpi.Sum) }}
+		func(b *combiner) error { return b.c.ReduceScatter(forever, b.buffers.in, b.buffers.out, mpi.Sum) }}
 
 	scan = &combining{wholeVector, func(n, me, _ int) (int, int, int) { return 0, n, me + 1 },
-		func(b *combiner) error { return mpi.Scan(b.c, b.in, b.out, mpi.Sum) }}
+		func(b *combiner) error { return b.c.Scan(forever, b.buffers.in, b.buffers.out, mpi.Sum) }}
 
 	// The result of rank 0 is undefined, because there are no ranks below it.
 	exscan = &combining{wholeVector, func(n, me, _ int) (int, int, int) { return 0, n, me },
-		func(b *combiner) error { return mpi.Exscan(b.c, b.in, b.out, mpi.Sum) }}
+		func(b *combiner) error { return b.c.Exscan(forever, b.buffers.in, b.buffers.out, mpi.Sum) }}
 )

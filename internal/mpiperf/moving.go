@@ -1,6 +1,10 @@
 package mpiperf
 
-import "github.com/viaduct-hpc/viaduct/mpi"
+import (
+	"slices"
+
+	"github.com/viaduct-hpc/viaduct/mpi"
+)
 
 // A moving is a collective operation that moves blocks: the blocks that a rank has and
 // gets, in the order of memory, and the call.
@@ -12,23 +16,21 @@ type moving struct {
 // A mover is a rank's part in a moving.
 type mover struct {
 	*moving
-	c       *mpi.Comm
-	size    int
-	in, out []byte
-	counts  []int // of bytes, one for each rank: size
+	c            *mpi.Comm
+	size         int
+	in, out      []byte
+	whole, parts buffers
 }
+
+// buffers are a mover's memory, as the calls take it.
+type buffers struct{ in, out mpi.Buffer }
 
 func (m *moving) open(c *mpi.Comm, size, _ int) (job, error) {
 	me, ranks := c.Rank(), c.Size()
-	out := &mover{
-		moving: m, c: c, size: size,
-		in: touched(size * len(m.has(me, ranks))), out: touched(size * len(m.gets(me, ranks))),
-		counts: make([]int, ranks),
-	}
-	for i := range out.counts {
-		out.counts[i] = size
-	}
-	return out, nil
+	in, out := touched(size*len(m.has(me, ranks))), touched(size*len(m.gets(me, ranks)))
+	whole, counts := buffers{mpi.Slice(in), mpi.Slice(out)}, slices.Repeat([]int{size}, ranks)
+	parts := buffers{whole.in.Parts(counts, nil), whole.out.Parts(counts, nil)}
+	return &mover{moving: m, c: c, size: size, in: in, out: out, whole: whole, parts: parts}, nil
 }
 
 func (m *mover) ready(int) error { return nil }
@@ -105,24 +107,22 @@ func atOthers(blocks func(me, ranks int) []block) func(me, ranks int) []block {
 var (
 	bcast = &moving{atRoot(ofMe), atOthers(func(int, int) []block { return []block{{}} }), func(m *mover) error {
 		if m.c.Rank() == 0 {
-			return mpi.Bcast(m.c, m.in, 0)
+			return m.c.Bcast(forever, m.whole.in, 0)
 		}
-		return mpi.Bcast(m.c, m.out, 0)
+		return m.c.Bcast(forever, m.whole.out, 0)
 	}}
-	gather   = &moving{ofMe, atRoot(ofEach), func(m *mover) error { return mpi.Gather(m.c, m.in, m.out, 0) }}
-	gatherv  = &moving{ofMe, atRoot(ofEach), func(m *mover) error { return mpi.Gatherv(m.c, m.in, m.out, m.counts, nil, 0) }}
-	scatter  = &moving{atRoot(forEach), forMe, func(m *mover) error { return mpi.Scatter(m.c, m.in, m.out, 0) }}
-	scatterv = &moving{atRoot(forEach), forMe, func(m *mover) error { return mpi.Scatterv(m.c, m.in, m.out, m.counts, nil, 0) }}
+	gather   = &moving{ofMe, atRoot(ofEach), func(m *mover) error { return m.c.Gather(forever, m.whole.in, m.whole.out, 0) }}
+	gatherv  = &moving{ofMe, atRoot(ofEach), func(m *mover) error { return m.c.Gatherv(forever, m.whole.in, m.parts.out, 0) }}
+	scatter  = &moving{atRoot(forEach), forMe, func(m *mover) error { return m.c.Scatter(forever, m.whole.in, m.whole.out, 0) }}
+	scatterv = &moving{atRoot(forEach), forMe, func(m *mover) error { return m.c.Scatterv(forever, m.parts.in, m.whole.out, 0) }}
 
-	allgather  = &moving{ofMe, ofEach, func(m *mover) error { return mpi.Allgather(m.c, m.in, m.out) }}
-	allgatherv = &moving{ofMe, ofEach, func(m *mover) error { return mpi.Allgatherv(m.c, m.in, m.out, m.counts, nil) }}
-	alltoall   = &moving{meToEach, eachToMe, func(m *mover) error { return mpi.Alltoall(m.c, m.in, m.out) }}
-	alltoallv  = &moving{meToEach, eachToMe, func(m *mover) error {
-		return mpi.Alltoallv(m.c, m.in, m.out, m.counts, nil, m.counts, nil)
-	}}
+	allgather  = &moving{ofMe, ofEach, func(m *mover) error { return m.c.Allgather(forever, m.whole.in, m.whole.out) }}
+	allgatherv = &moving{ofMe, ofEach, func(m *mover) error { return m.c.Allgather(forever, m.whole.in, m.parts.out) }}
+	alltoall   = &moving{meToEach, eachToMe, func(m *mover) error { return m.c.Alltoall(forever, m.whole.in, m.whole.out) }}
+	alltoallv  = &moving{meToEach, eachToMe, func(m *mover) error { return m.c.Alltoall(forever, m.parts.in, m.parts.out) }}
 )
 
 // openBarrier opens an operation that moves nothing.
 func openBarrier(c *mpi.Comm, _, window int) (job, error) {
-	return (&moving{nothing, nothing, func(m *mover) error { return mpi.Barrier(m.c) }}).open(c, 0, window)
+	return (&moving{nothing, nothing, func(m *mover) error { return m.c.Barrier(forever) }}).open(c, 0, window)
 }

@@ -66,7 +66,7 @@ func (r *runner) split() error {
 			if r.world.Rank() < n {
 				color = 0
 			}
-			part, err := r.world.Split(color, 0)
+			part, err := r.world.Split(forever, color, 0)
 			if err != nil {
 				return err
 			}
@@ -94,7 +94,7 @@ func (r *runner) test(s spec) error {
 				}
 			}
 		}
-		if err := mpi.Barrier(r.world); err != nil {
+		if err := r.world.Barrier(forever); err != nil {
 			return err
 		}
 	}

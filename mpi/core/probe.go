@@ -124,7 +124,10 @@ func (s *Scope) peek(src, tag int) (*early, error) {
 }
 
 // Irecv receives the message.
-func (m *Message) Irecv(buf Buffer) (Request, error) {
+func (m *Message) Irecv(buf Buffer) (Request, error) { return m.irecv(buf, false) }
+
+// irecv is Irecv; if staged is set, the message is received through staging memory.
+func (m *Message) irecv(buf Buffer, staged bool) (Request, error) {
 	s := m.scope
 	if err := buf.checkRoom(); err != nil {
 		return Request{}, err
@@ -137,6 +140,7 @@ func (m *Message) Irecv(buf Buffer) (Request, error) {
 	o := s.e.acquire(opRecv, s)
 	o.fillRecv(nil, 0, 0)
 	o.fill(&buf)
+	o.staged = staged
 	o.activate()
 	if m.null {
 		o.st = m.status
@@ -146,13 +150,4 @@ func (m *Message) Irecv(buf Buffer) (Request, error) {
 		m.early = nil
 	}
 	return Request{o, o.life}, nil
-}
-
-// Recv receives the message and waits for it.
-func (m *Message) Recv(buf Buffer) (Status, error) {
-	r, err := m.Irecv(buf)
-	if err != nil {
-		return Status{}, err
-	}
-	return r.Wait(context.Background())
 }

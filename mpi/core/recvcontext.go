@@ -22,6 +22,28 @@ func (s *Scope) RecvContext(ctx context.Context, buf Buffer, src, tag int) (Stat
 	e.startRecv(o)
 	r := Request{o, o.life}
 	e.mu.Unlock()
+	return r.waitOrAbandon(ctx)
+}
+
+// Recv receives the message and waits for it. The end of ctx has the effect that it has in
+// Scope.RecvContext.
+func (m *Message) Recv(ctx context.Context, buf Buffer) (Status, error) {
+	staged := ctx.Done() != nil
+	r, err := m.irecv(buf, staged)
+	switch {
+	case err != nil:
+		return Status{}, err
+	case !staged:
+		return r.Wait(ctx)
+	}
+	return r.waitOrAbandon(ctx)
+}
+
+// waitOrAbandon waits for a staged receive. If ctx ends before it does, it waits a little longer if
+// data is moving, and then gives the receive up.
+func (r Request) waitOrAbandon(ctx context.Context) (Status, error) {
+	o, e := r.op, r.op.e
+	var err error
 	if !r.ready() {
 		if err = e.await(ctx, r.ready); err != nil && r.moving() {
 			late, cancel := context.WithTimeout(context.Background(), e.cfg.Limits.LateTimeMax)

@@ -125,10 +125,10 @@ func TestProbes(t *testing.T) {
 				assert.NoError(t, d[0].s.Send(core.Synchronous, room(0), 1, 9))
 			}()
 			in := room(n)
-			_, err = m.Recv(in)
+			_, err = m.Recv(context.Background(), in)
 			require.NoError(t, err)
 			assert.Equal(t, mem(n, 0).Mem, in.Mem)
-			_, err = m.Recv(in)
+			_, err = m.Recv(context.Background(), in)
 			assert.ErrorIs(t, err, errclass.Request)
 			for tag := 1; tag < 3; tag++ {
 				_, err = d[1].s.Recv(room(n+tag), 0, tag)

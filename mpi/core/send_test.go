@@ -165,7 +165,7 @@ func TestNull(t *testing.T) {
 	assert.Equal(t, null, st)
 	m, err := d.s.Mprobe(context.Background(), core.ProcNull, 7)
 	require.NoError(t, err)
-	st, err = m.Recv(room(4))
+	st, err = m.Recv(context.Background(), room(4))
 	require.NoError(t, err)
 	assert.Equal(t, null, st)
 	st, err = core.Request{}.Wait(context.Background())

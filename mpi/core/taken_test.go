@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -45,7 +46,7 @@ func TestToOneselfTakenByAProbe(t *testing.T) {
 		_, ok, _ := send.Test()
 		require.False(t, ok, "it counts as received")
 		in := room(10)
-		_, err := m.Recv(in)
+		_, err := m.Recv(context.Background(), in)
 		require.NoError(t, err)
 		assert.Equal(t, mem(10, 1), in)
 		st, ok, err := send.Test()
@@ -60,7 +61,7 @@ func TestToOneselfTakenByAProbe(t *testing.T) {
 		_, ok, err := send.Test()
 		require.True(t, ok)
 		require.ErrorIs(t, err, errclass.Revoked)
-		_, err = m.Recv(room(10))
+		_, err = m.Recv(context.Background(), room(10))
 		assert.ErrorIs(t, err, errclass.Revoked, "its memory is its owner's again")
 		again(t, a)
 	})

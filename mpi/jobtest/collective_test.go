@@ -13,8 +13,7 @@ import (
 type operation struct {
 	name      string
 	run       func() error
-	begin     func() (mpi.Request, error)
-	prepare   func() (mpi.Request, error)
+	begin     func(how ...mpi.Mode) mpi.Request
 	out, want []int64
 }
 
@@ -27,7 +26,7 @@ func collectives(t *checker, w *mpi.Comm) {
 				require.NoError(t, op.run(), op.name)
 			}
 			check(t, ops, "blocking")
-			start(t, ops, func(op operation) (mpi.Request, error) { return op.begin() })
+			start(t, ops)
 			check(t, ops, "non-blocking")
 			if n == 300 {
 				again(t, ops)
@@ -38,35 +37,28 @@ func collectives(t *checker, w *mpi.Comm) {
 			}
 		}
 	}
-	require.NoError(t, mpi.Barrier(w))
-	r, err := mpi.Ibarrier(w)
-	require.NoError(t, err)
-	require.NoError(t, mpi.WaitAll(r))
+	require.NoError(t, w.Barrier(bg))
+	require.NoError(t, mpi.WaitAll(bg, w.Ibarrier()))
 }
 
 // start begins all operations at once and waits for the last one first.
-func start(t *checker, ops []operation, begin func(operation) (mpi.Request, error)) []mpi.Request {
-	requests := make([]mpi.Request, len(ops))
+func start(t *checker, ops []operation) {
+	requests := make(mpi.Requests, len(ops))
 	for i, op := range ops {
-		var err error
-		requests[len(ops)-1-i], err = begin(op)
-		require.NoError(t, err, op.name)
+		requests[len(ops)-1-i] = op.begin()
 	}
-	require.NoError(t, mpi.WaitAll(requests...))
-	return requests
+	require.NoError(t, requests.WaitAll(bg, nil))
 }
 
 // again prepares all operations, and starts them twice.
 func again(t *checker, ops []operation) {
-	requests := make([]mpi.Request, len(ops))
+	requests := make(mpi.Requests, len(ops))
 	for i, op := range ops {
-		var err error
-		requests[i], err = op.prepare()
-		require.NoError(t, err, op.name)
+		requests[i] = op.begin(mpi.Persistent)
 	}
 	for range 2 {
-		require.NoError(t, mpi.StartAll(requests...))
-		require.NoError(t, mpi.WaitAll(requests...))
+		require.NoError(t, requests.StartAll())
+		require.NoError(t, requests.WaitAll(bg, nil))
 		check(t, ops, "persistent")
 	}
 	for _, r := range requests {
@@ -125,27 +117,26 @@ func rooted(w *mpi.Comm, n, root int) []operation {
 		reduced.out, reduced.want = make([]int64, n), sums(size, n)
 	}
 	got, gotv := make([]int64, n), make([]int64, part)
+	one, few, many := mpi.Slice(mine), mpi.Slice(mine[:part]), mpi.Slice(everybodys)
+	manyv, outv := many.Parts(counts, nil), mpi.Slice(gatheredv.out).Parts(counts, nil)
 	return []operation{
 		{"Gather",
-			func() error { return mpi.Gather(w, mine, gathered.out, root) },
-			func() (mpi.Request, error) { return mpi.Igather(w, mine, gathered.out, root) },
-			func() (mpi.Request, error) { return mpi.GatherInit(w, mine, gathered.out, root) }, gathered.out, gathered.want},
+			func() error { return w.Gather(bg, one, mpi.Slice(gathered.out), root) },
+			func(how ...mpi.Mode) mpi.Request { return w.Igather(one, mpi.Slice(gathered.out), root, how...) }, gathered.out, gathered.want},
 		{"Gatherv",
-			func() error { return mpi.Gatherv(w, mine[:part], gatheredv.out, counts, nil, root) },
-			func() (mpi.Request, error) { return mpi.Igatherv(w, mine[:part], gatheredv.out, counts, nil, root) },
-			func() (mpi.Request, error) { return mpi.GathervInit(w, mine[:part], gatheredv.out, counts, nil, root) }, gatheredv.out, gatheredv.want},
+			func() error { return w.Gatherv(bg, few, outv, root) },
+			func(how ...mpi.Mode) mpi.Request { return w.Igatherv(few, outv, root, how...) }, gatheredv.out, gatheredv.want},
 		{"Scatter",
-			func() error { return mpi.Scatter(w, everybodys, got, root) },
-			func() (mpi.Request, error) { return mpi.Iscatter(w, everybodys, got, root) },
-			func() (mpi.Request, error) { return mpi.ScatterInit(w, everybodys, got, root) }, got, mine},
+			func() error { return w.Scatter(bg, many, mpi.Slice(got), root) },
+			func(how ...mpi.Mode) mpi.Request { return w.Iscatter(many, mpi.Slice(got), root, how...) }, got, mine},
 		{"Scatterv",
-			func() error { return mpi.Scatterv(w, everybodys, gotv, counts, nil, root) },
-			func() (mpi.Request, error) { return mpi.Iscatterv(w, everybodys, gotv, counts, nil, root) },
-			func() (mpi.Request, error) { return mpi.ScattervInit(w, everybodys, gotv, counts, nil, root) }, gotv, all(size, n)[begin : begin+part]},
+			func() error { return w.Scatterv(bg, manyv, mpi.Slice(gotv), root) },
+			func(how ...mpi.Mode) mpi.Request { return w.Iscatterv(manyv, mpi.Slice(gotv), root, how...) }, gotv, all(size, n)[begin : begin+part]},
 		{"Reduce",
-			func() error { return mpi.Reduce(w, mine, reduced.out, mpi.Sum, root) },
-			func() (mpi.Request, error) { return mpi.Ireduce(w, mine, reduced.out, mpi.Sum, root) },
-			func() (mpi.Request, error) { return mpi.ReduceInit(w, mine, reduced.out, mpi.Sum, root) }, reduced.out, reduced.want},
+			func() error { return w.Reduce(bg, one, mpi.Slice(reduced.out), mpi.Sum, root) },
+			func(how ...mpi.Mode) mpi.Request {
+				return w.Ireduce(one, mpi.Slice(reduced.out), mpi.Sum, root, how...)
+			}, reduced.out, reduced.want},
 	}
 }
 
@@ -206,44 +197,38 @@ func unrooted(w *mpi.Comm, n int) []operation {
 		before = sums(me, n)
 	}
 	wholeSums := sums(size, total(counts))
-	operands := row(me, total(counts))
+	one, many := mpi.Slice(mine), mpi.Slice(everybodys)
+	few, operands := mpi.Slice(mine[:counts[me]]), mpi.Slice(row(me, total(counts))).Parts(counts, nil)
 	return []operation{
 		{"Allgather",
-			func() error { return mpi.Allgather(w, mine, a) },
-			func() (mpi.Request, error) { return mpi.Iallgather(w, mine, a) },
-			func() (mpi.Request, error) { return mpi.AllgatherInit(w, mine, a) }, a, all(size, n)},
+			func() error { return w.Allgather(bg, one, mpi.Slice(a)) },
+			func(how ...mpi.Mode) mpi.Request { return w.Iallgather(one, mpi.Slice(a), how...) }, a, all(size, n)},
 		{"Allgatherv",
-			func() error { return mpi.Allgatherv(w, mine[:counts[me]], b, counts, nil) },
-			func() (mpi.Request, error) { return mpi.Iallgatherv(w, mine[:counts[me]], b, counts, nil) },
-			func() (mpi.Request, error) { return mpi.AllgathervInit(w, mine[:counts[me]], b, counts, nil) }, b, unevenRows(counts)},
+			func() error { return w.Allgather(bg, few, mpi.Slice(b).Parts(counts, nil)) },
+			func(how ...mpi.Mode) mpi.Request { return w.Iallgather(few, mpi.Slice(b).Parts(counts, nil), how...) }, b, unevenRows(counts)},
 		{"Alltoall",
-			func() error { return mpi.Alltoall(w, everybodys, c) },
-			func() (mpi.Request, error) { return mpi.Ialltoall(w, everybodys, c) },
-			func() (mpi.Request, error) { return mpi.AlltoallInit(w, everybodys, c) }, c, crossed},
+			func() error { return w.Alltoall(bg, many, mpi.Slice(c)) },
+			func(how ...mpi.Mode) mpi.Request { return w.Ialltoall(many, mpi.Slice(c), how...) }, c, crossed},
 		{"Alltoallv",
-			func() error { return mpi.Alltoallv(w, everybodys, d, counts, nil, alike, nil) },
-			func() (mpi.Request, error) { return mpi.Ialltoallv(w, everybodys, d, counts, nil, alike, nil) },
-			func() (mpi.Request, error) { return mpi.AlltoallvInit(w, everybodys, d, counts, nil, alike, nil) }, d, crossedv},
+			func() error { return w.Alltoall(bg, many.Parts(counts, nil), mpi.Slice(d).Parts(alike, nil)) },
+			func(how ...mpi.Mode) mpi.Request {
+				return w.Ialltoall(many.Parts(counts, nil), mpi.Slice(d).Parts(alike, nil), how...)
+			}, d, crossedv},
 		{"Allreduce",
-			func() error { return mpi.Allreduce(w, mine, e, mpi.Sum) },
-			func() (mpi.Request, error) { return mpi.Iallreduce(w, mine, e, mpi.Sum) },
-			func() (mpi.Request, error) { return mpi.AllreduceInit(w, mine, e, mpi.Sum) }, e, sums(size, n)},
+			func() error { return w.Allreduce(bg, one, mpi.Slice(e), mpi.Sum) },
+			func(how ...mpi.Mode) mpi.Request { return w.Iallreduce(one, mpi.Slice(e), mpi.Sum, how...) }, e, sums(size, n)},
 		{"ReduceScatterBlock",
-			func() error { return mpi.ReduceScatterBlock(w, everybodys, f, mpi.Sum) },
-			func() (mpi.Request, error) { return mpi.IreduceScatterBlock(w, everybodys, f, mpi.Sum) },
-			func() (mpi.Request, error) { return mpi.ReduceScatterBlockInit(w, everybodys, f, mpi.Sum) }, f, sums(size, n*size)[me*n : (me+1)*n]},
+			func() error { return w.ReduceScatter(bg, many, mpi.Slice(f), mpi.Sum) },
+			func(how ...mpi.Mode) mpi.Request { return w.IreduceScatter(many, mpi.Slice(f), mpi.Sum, how...) }, f, sums(size, n*size)[me*n : (me+1)*n]},
 		{"ReduceScatter",
-			func() error { return mpi.ReduceScatter(w, operands, g, counts, mpi.Sum) },
-			func() (mpi.Request, error) { return mpi.IreduceScatter(w, operands, g, counts, mpi.Sum) },
-			func() (mpi.Request, error) { return mpi.ReduceScatterInit(w, operands, g, counts, mpi.Sum) }, g, wholeSums[at : at+counts[me]]},
+			func() error { return w.ReduceScatter(bg, operands, mpi.Slice(g), mpi.Sum) },
+			func(how ...mpi.Mode) mpi.Request { return w.IreduceScatter(operands, mpi.Slice(g), mpi.Sum, how...) }, g, wholeSums[at : at+counts[me]]},
 		{"Scan",
-			func() error { return mpi.Scan(w, mine, h, mpi.Sum) },
-			func() (mpi.Request, error) { return mpi.Iscan(w, mine, h, mpi.Sum) },
-			func() (mpi.Request, error) { return mpi.ScanInit(w, mine, h, mpi.Sum) }, h, sums(me+1, n)},
+			func() error { return w.Scan(bg, one, mpi.Slice(h), mpi.Sum) },
+			func(how ...mpi.Mode) mpi.Request { return w.Iscan(one, mpi.Slice(h), mpi.Sum, how...) }, h, sums(me+1, n)},
 		{"Exscan",
-			func() error { return mpi.Exscan(w, mine, k, mpi.Sum) },
-			func() (mpi.Request, error) { return mpi.Iexscan(w, mine, k, mpi.Sum) },
-			func() (mpi.Request, error) { return mpi.ExscanInit(w, mine, k, mpi.Sum) }, k, before},
+			func() error { return w.Exscan(bg, one, mpi.Slice(k), mpi.Sum) },
+			func(how ...mpi.Mode) mpi.Request { return w.Iexscan(one, mpi.Slice(k), mpi.Sum, how...) }, k, before},
 	}
 }
 
@@ -258,18 +243,15 @@ func broadcasts(t *checker, w *mpi.Comm, n, root int) {
 		}
 	}
 	fill()
-	require.NoError(t, mpi.Bcast(w, x, root))
+	require.NoError(t, w.Bcast(bg, mpi.Slice(x), root))
 	same(t, row(root, n), x, "Bcast")
 	fill()
-	r, err := mpi.Ibcast(w, x, root)
-	require.NoError(t, err)
-	require.NoError(t, mpi.WaitAll(r))
+	require.NoError(t, mpi.WaitAll(bg, w.Ibcast(mpi.Slice(x), root)))
 	same(t, row(root, n), x, "Bcast")
-	r, err = mpi.BcastInit(w, x, root)
-	require.NoError(t, err)
+	r := w.Ibcast(mpi.Slice(x), root, mpi.Persistent)
 	fill()
-	require.NoError(t, mpi.StartAll(r))
-	require.NoError(t, mpi.WaitAll(r))
+	require.NoError(t, r.Start())
+	require.NoError(t, mpi.WaitAll(bg, r))
 	same(t, row(root, n), x, "Bcast")
 	require.NoError(t, r.Free())
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/mpi"
+	"github.com/viaduct-hpc/viaduct/mpi/topo"
 )
 
 // side is the side length of the square block of a grid that every process has.
@@ -13,13 +14,15 @@ const side = 6
 // cell becomes a mixture of itself and its neighbours, including those of other processes. Every
 // process compares its block with the whole grid, which it computes alone.
 func halo(t *checker, w *mpi.Comm) {
-	dims, err := mpi.DimsCreate(w.Size(), []int{0, 0})
+	dims, err := topo.DimsCreate(w.Size(), []int{0, 0})
 	require.NoError(t, err)
-	c, err := w.CartCreate(dims, []bool{true, false}, true)
+	c, err := w.CartCreate(bg, dims, []bool{true, false}, true)
 	require.NoError(t, err)
-	at, err := c.CartCoords(c.Rank())
+	cart, err := c.Cart()
 	require.NoError(t, err)
-	b := &block{comm: c, cells: make([]uint32, side*side)}
+	at, err := cart.Coords(c.Rank())
+	require.NoError(t, err)
+	b := &block{comm: c, cart: cart, cells: make([]uint32, side*side)}
 	whole := newGrid(dims[0]*side, dims[1]*side)
 	b.copyFrom(whole, at)
 	for round := range 8 {
@@ -78,6 +81,7 @@ func mix(here, above, below, left, right uint32) uint32 {
 // A block is a process's part of the grid.
 type block struct {
 	comm  *mpi.Comm
+	cart  *topo.Cart
 	cells []uint32
 }
 
@@ -104,7 +108,7 @@ func (b *block) edges() []uint32 {
 // collective exchanges the edges with a neighbourhood collective.
 func (b *block) collective(t *checker) []uint32 {
 	in := make([]uint32, 4*side)
-	require.NoError(t, mpi.NeighborAlltoall(b.comm, b.edges(), in))
+	require.NoError(t, b.comm.NeighborAlltoall(bg, mpi.Slice(b.edges()), mpi.Slice(in)))
 	return in
 }
 
@@ -113,10 +117,10 @@ func (b *block) collective(t *checker) []uint32 {
 func (b *block) pairwise(t *checker) []uint32 {
 	out, in := b.edges(), make([]uint32, 4*side)
 	for edge := range 4 {
-		from, to, err := b.comm.CartShift(edge/2, []int{-1, 1}[edge%2])
+		from, to, err := b.cart.Shift(b.comm.Rank(), edge/2, []int{-1, 1}[edge%2])
 		require.NoError(t, err)
 		opposite := edge ^ 1
-		_, err = mpi.Sendrecv(b.comm, out[edge*side:(edge+1)*side], to, edge, in[opposite*side:(opposite+1)*side], from, edge)
+		_, err = b.comm.Sendrecv(bg, mpi.Slice(out[edge*side:(edge+1)*side]), to, edge, mpi.Slice(in[opposite*side:(opposite+1)*side]), from, edge)
 		require.NoError(t, err)
 	}
 	return in

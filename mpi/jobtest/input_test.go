@@ -20,48 +20,47 @@ func badInput(t *checker, p *mpi.Process) {
 		require.ErrorIs(t, err, class)
 		require.ErrorContains(t, err, sentence)
 	}
-	wants(mpi.Send(w, x, w.Size(), 0), mpi.ErrRank, fmt.Sprintf("rank %d ", w.Size()))
-	wants(mpi.Send(w, x, -7, 0), mpi.ErrRank, "rank -7 ")
-	wants(mpi.Send(w, x, mpi.AnySource, 0), mpi.ErrRank, "")
-	wants(mpi.Send(w, x, next, -5), mpi.ErrTag, "-5")
-	wants(mpi.Send(w, x, next, mpi.TagUB+1), mpi.ErrTag, fmt.Sprint(mpi.TagUB+1))
-	_, err := mpi.Recv(w, x, w.Size()+3, 0)
+	wants(w.Send(bg, mpi.Slice(x), w.Size(), 0), mpi.ErrRank, fmt.Sprintf("rank %d ", w.Size()))
+	wants(w.Send(bg, mpi.Slice(x), -7, 0), mpi.ErrRank, "rank -7 ")
+	wants(w.Send(bg, mpi.Slice(x), mpi.AnySource, 0), mpi.ErrRank, "")
+	wants(w.Send(bg, mpi.Slice(x), next, -5), mpi.ErrTag, "-5")
+	wants(w.Send(bg, mpi.Slice(x), next, mpi.TagUB+1), mpi.ErrTag, fmt.Sprint(mpi.TagUB+1))
+	_, err := w.Recv(bg, mpi.Slice(x), w.Size()+3, 0)
 	wants(err, mpi.ErrRank, fmt.Sprintf("rank %d ", w.Size()+3))
-	wants(mpi.Bcast(w, x, w.Size()), mpi.ErrRoot, fmt.Sprint(w.Size()))
-	wants(mpi.Send(w, []string{"text"}, next, 0), mpi.ErrType, "string")
-	wants(mpi.Allreduce(w, []float64{1}, []float64{0}, mpi.BAnd), mpi.ErrOp, "float64")
-	wants(mpi.Allreduce(w, []int{1, 2}, []int{0}, mpi.Sum), mpi.ErrCount, "")
-	wants(mpi.Send(nil, x, next, 0), mpi.ErrComm, "")
+	wants(w.Bcast(bg, mpi.Slice(x), w.Size()), mpi.ErrRoot, fmt.Sprint(w.Size()))
+	wants(w.Send(bg, mpi.Slice([]string{"text"}), next, 0), mpi.ErrType, "string")
+	wants(w.Allreduce(bg, mpi.Slice([]float64{1}), mpi.Slice([]float64{0}), mpi.BAnd), mpi.ErrOp, "float64")
+	wants(w.Allreduce(bg, mpi.Slice([]int{1, 2}), mpi.Slice([]int{0}), mpi.Sum), mpi.ErrCount, "")
+	wants((*mpi.Comm)(nil).Send(bg, mpi.Slice(x), next, 0), mpi.ErrComm, "")
 	wants(w.Free(), mpi.ErrComm, "MPI_COMM_WORLD")
-	dup, err := w.Dup()
+	dup, err := w.Dup(bg)
 	require.NoError(t, err)
 	require.NoError(t, dup.Free())
 	wants(dup.Free(), mpi.ErrComm, "freed")
-	wants(mpi.Send(dup, x, next, 0), mpi.ErrComm, "freed")
+	wants(dup.Send(bg, mpi.Slice(x), next, 0), mpi.ErrComm, "freed")
 
 	for _, n := range []int{3, 50_000} { // eager, and announced
-		s, err := mpi.Isend(w, row(w.Rank(), n), next, 1)
-		require.NoError(t, err)
+		s := w.Isend(mpi.Slice(row(w.Rank(), n)), next, 1)
 		short := []int64{0, 0}
-		st, err := mpi.Recv(w, short, before, 1)
+		st, err := w.Recv(bg, mpi.Slice(short), before, 1)
 		wants(err, mpi.ErrTruncate, fmt.Sprint(8*n))
 		require.Equal(t, before, st.Source)
-		require.NoError(t, mpi.WaitAll(s))
+		require.NoError(t, mpi.WaitAll(bg, s))
 	}
-	require.NoError(t, mpi.Barrier(w))
+	require.NoError(t, w.Barrier(bg))
 	collectives(t, w)
 }
 
 // pending calls Finalize while a receive waits.
 func pending(t *checker) {
 	p := initProcess(context.Background(), t)
-	_, err := mpi.Irecv(p.World(), []int{0}, mpi.AnySource, 1)
+	_, _, err := p.World().Irecv(mpi.Slice([]int{0}), mpi.AnySource, 1).Peek()
 	require.NoError(t, err)
 	err = p.Finalize(context.Background())
 	require.ErrorIs(t, err, mpi.ErrPending)
 	require.ErrorContains(t, err, "1 receive")
 	require.ErrorIs(t, p.Finalize(context.Background()), mpi.ErrOther)
-	require.Error(t, mpi.Send(p.World(), []int{0}, 0, 1))
+	require.Error(t, p.World().Send(bg, mpi.Slice([]int{0}), 0, 1))
 }
 
 // lateInit: rank 1 does not call Init, and the others wait only as long as their options say.

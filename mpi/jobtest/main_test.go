@@ -44,6 +44,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// bg is the context of calls that nothing ends.
+var bg = context.Background()
+
 // roles are the programs of jobs, which check their own results.
 var roles map[string]func(t *checker)
 

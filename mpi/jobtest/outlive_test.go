@@ -11,6 +11,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/mpi"
+	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
 // howVariable says how a process is lost.
@@ -42,21 +43,21 @@ func outlive(t *checker, p *mpi.Process) {
 		last, err := exchangeUntilLost(t, c, w.Rank() == victim, inC[0])
 		require.False(t, last.IsZero(), "an operation failed before anybody was lost: %v", err)
 		noticed := time.Since(last)
-		class := mpi.ClassOf(err)
+		class := errclass.Of(err)
 		require.True(t, class == mpi.ErrProcFailed || class == mpi.ErrRevoked, "%v", err)
 		require.Less(t, noticed, noticeTimeMax)
 		require.NoError(t, c.Revoke())
-		shrunk, err := c.Shrink()
+		shrunk, err := c.Shrink(bg)
 		require.NoError(t, err)
 		require.Equal(t, w.Size()-deaths-1, shrunk.Size())
-		require.ErrorIs(t, mpi.Barrier(c), mpi.ErrRevoked)
+		require.ErrorIs(t, c.Barrier(bg), mpi.ErrRevoked)
 		c = shrunk
-		flag, err := c.Agree(^uint64(0) &^ (1 << c.Rank()))
+		flag, err := c.Agree(bg, ^uint64(0)&^(1<<c.Rank()))
 		require.NoError(t, err)
 		require.Equal(t, ^uint64(0)<<c.Size(), flag)
 		ring(t, c)
 		sum := []int{0}
-		require.NoError(t, mpi.Allreduce(c, []int{1}, sum, mpi.Sum))
+		require.NoError(t, c.Allreduce(bg, mpi.Slice([]int{1}), mpi.Slice(sum), mpi.Sum))
 		require.Equal(t, c.Size(), sum[0])
 	}
 }
@@ -69,7 +70,7 @@ func exchangeUntilLost(t *checker, c *mpi.Comm, victim bool, victimsRank int) (l
 		if victim && i == 25 {
 			lose()
 		}
-		err := mpi.Allgather(c, []int64{time.Now().UnixNano()}, times)
+		err := c.Allgather(bg, mpi.Slice([]int64{time.Now().UnixNano()}), mpi.Slice(times))
 		if err != nil {
 			return last, err
 		}
@@ -82,40 +83,39 @@ func exchangeUntilLost(t *checker, c *mpi.Comm, victim bool, victimsRank int) (l
 func standBy(t *checker, p *mpi.Process) {
 	w := p.World()
 	pids := make([]int, w.Size())
-	require.NoError(t, mpi.Allgather(w, []int{os.Getpid()}, pids))
-	require.NoError(t, mpi.Barrier(w)) // connects every process with every other
+	require.NoError(t, w.Allgather(bg, mpi.Slice([]int{os.Getpid()}), mpi.Slice(pids)))
+	require.NoError(t, w.Barrier(bg)) // connects every process with every other
 	// A receive that rank 1 might match ends, but not without a reason.
 	x := []int{0}
 	switch w.Rank() {
 	case 0:
-		receive, err := mpi.Irecv(w, x, 1, 7)
-		require.NoError(t, err)
-		_, err = mpi.Recv(w, x, 1, 6) // it has posted its receive, or will soon
+		receive := w.Irecv(mpi.Slice(x), 1, 7)
+		_, err := w.Recv(bg, mpi.Slice(x), 1, 6) // it has posted its receive, or will soon
 		require.NoError(t, err)
 		require.NoError(t, unix.Kill(pids[1], unix.SIGKILL))
 		began := time.Now()
-		_, err = receive.Wait()
+		_, err = receive.Wait(bg)
 		require.ErrorIs(t, err, mpi.ErrProcFailed)
 		require.Less(t, time.Since(began), noticeTimeMax)
-		require.ErrorIs(t, mpi.Send(w, x, 1, 7), mpi.ErrProcFailed)
-		_, err = mpi.Recv(w, x, 1, 7)
+		require.ErrorIs(t, w.Send(bg, mpi.Slice(x), 1, 7), mpi.ErrProcFailed)
+		_, err = w.Recv(bg, mpi.Slice(x), 1, 7)
 		require.ErrorIs(t, err, mpi.ErrProcFailed)
 		require.ErrorContains(t, err, "failed")
 	case 1:
-		require.NoError(t, mpi.Send(w, x, 0, 6))
-		_, _ = mpi.Recv(w, x, 0, 99)
+		require.NoError(t, w.Send(bg, mpi.Slice(x), 0, 6))
+		_, _ = w.Recv(bg, mpi.Slice(x), 0, 99)
 		t.Errorf("rank 1 is still there")
 	default:
-		_, err := mpi.Recv(w, x, mpi.AnySource, 99)
+		_, err := w.Recv(bg, mpi.Slice(x), mpi.AnySource, 99)
 		require.ErrorIs(t, err, mpi.ErrProcFailedPending)
 		require.NoError(t, w.AckFailed())
 		other := 2 + 3 - w.Rank()
-		_, err = mpi.Sendrecv(w, []int{w.Rank()}, other, 8, x, mpi.AnySource, 8)
+		_, err = w.Sendrecv(bg, mpi.Slice([]int{w.Rank()}), other, 8, mpi.Slice(x), mpi.AnySource, 8)
 		require.NoError(t, err)
 		require.Equal(t, other, x[0])
 	}
 	require.NoError(t, w.AckFailed())
-	c, err := w.Shrink()
+	c, err := w.Shrink(bg)
 	require.NoError(t, err)
 	require.Equal(t, 3, c.Size())
 	collectives(t, c)
@@ -133,7 +133,7 @@ func loseOne(t *checker, p *mpi.Process) {
 // forEver communicates until it is ended.
 func forEver(t *checker, p *mpi.Process) {
 	w := p.World()
-	require.NoError(t, mpi.Barrier(w))
+	require.NoError(t, w.Barrier(bg))
 	os.Stdout.WriteString("communicates\n")
 	for {
 		ring(t, w)
@@ -143,11 +143,11 @@ func forEver(t *checker, p *mpi.Process) {
 // abort ends the job in the midst of it.
 func abort(t *checker, p *mpi.Process) {
 	w := p.World()
-	require.NoError(t, mpi.Barrier(w))
+	require.NoError(t, w.Barrier(bg))
 	if w.Rank() == 1 {
 		t.Errorf("Abort returned: %v", p.Abort(33, "rank 1 has had enough"))
 	}
-	_, err := mpi.Recv(w, []int{0}, mpi.AnySource, 1)
+	_, err := w.Recv(bg, mpi.Slice([]int{0}), mpi.AnySource, 1)
 	t.Errorf("nobody has sent anything: %v", err)
 	wallclock.Forever() // so that it is certain which process ends first
 }
@@ -157,9 +157,9 @@ func fatal(t *checker, p *mpi.Process) {
 	w := p.World()
 	require.NoError(t, w.SetErrorHandler(mpi.ErrorsAreFatal))
 	if w.Rank() == 1 {
-		t.Errorf("Send returned: %v", mpi.Send(w, []int{1}, w.Size(), 0))
+		t.Errorf("Send returned: %v", w.Send(bg, mpi.Slice([]int{1}), w.Size(), 0))
 	}
-	_, _ = mpi.Recv(w, []int{0}, mpi.AnySource, 1)
+	_, _ = w.Recv(bg, mpi.Slice([]int{0}), mpi.AnySource, 1)
 	wallclock.Forever()
 }
 

@@ -77,6 +77,9 @@ func Run(t *testing.T, n int, o Options, fn func(t *testing.T, p *mpi.Process)) 
 	}
 }
 
+// boots are the launchers of all ranks, by *mpi.Process.
+var boots sync.Map
+
 // A job is one call of Run.
 type job struct {
 	t     *testing.T
@@ -95,6 +98,8 @@ func (j *job) run(ctx context.Context, b *boot.LocalBoot) {
 		j.o.Each(b.Rank(), &o)
 	}
 	p, err := mpi.Init(ctx, o)
+	boots.Store(p, b)
+	defer boots.Delete(p)
 	if !assert.NoError(j.t, err, "rank %d", b.Rank()) {
 		return
 	}
@@ -125,7 +130,9 @@ func Kill(p *mpi.Process) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_ = p.Endpoint().Shutdown(ctx) // unsent messages are lost, as they should be
-	_ = p.Boot().Close()
+	if b, ok := boots.Load(p); ok {
+		_ = b.(*boot.LocalBoot).Close() // of a rank that counts as dead
+	}
 }
 
 func (j *job) closeAll() {

@@ -221,7 +221,7 @@ func ranks() error {
 		all.Go(func() {
 			p, err := mpi.Init(context.Background(), mpi.Options{Boot: boots[rank], Method: "via+shm"})
 			if err == nil {
-				err = mpi.Barrier(p.World())
+				err = p.World().Barrier(forever)
 			}
 			processes[rank], errs[rank] = p, err
 		})
@@ -243,14 +243,15 @@ func ranks() error {
 	return nil
 }
 
+// forever is the context of all calls.
+var forever = context.Background()
+
 func requests(s *stepper, from, to *mpi.Comm) error {
 	var buf, in [size]byte
 	recvs, sends := make([]mpi.Request, messages), make([]mpi.Request, messages)
-	err := s.phase("mpi: Irecv", false, func() (err error) {
+	err := s.phase("mpi: Irecv", false, func() error {
 		for i := range recvs {
-			if recvs[i], err = mpi.Irecv(to, in[:], 0, 1); err != nil {
-				return err
-			}
+			recvs[i] = to.Irecv(mpi.Slice(in[:]), 0, 1)
 		}
 		return nil
 	})
@@ -258,28 +259,26 @@ func requests(s *stepper, from, to *mpi.Comm) error {
 		return err
 	}
 	awake(s, from, to)
-	err = s.phase("mpi: Isend", true, func() (err error) {
+	err = s.phase("mpi: Isend", true, func() error {
 		for i := range sends {
-			if sends[i], err = mpi.Isend(from, buf[:], 1, 1); err != nil {
-				return err
-			}
+			sends[i] = from.Isend(mpi.Slice(buf[:]), 1, 1)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	err = s.phase("mpi: WaitAll of receives", false, func() error { return mpi.WaitAll(recvs...) })
+	err = s.phase("mpi: WaitAll of receives", false, func() error { return mpi.WaitAll(forever, recvs...) })
 	if err != nil {
 		return err
 	}
-	if err := mpi.WaitAll(sends...); err != nil {
+	if err := mpi.WaitAll(forever, sends...); err != nil {
 		return err
 	}
-	if err := mpi.Send(to, buf[:0], 0, 2); err != nil {
+	if err := to.Send(forever, mpi.Slice(buf[:0]), 0, 2); err != nil {
 		return err
 	}
-	_, err = mpi.Recv(from, buf[:0], 1, 2)
+	_, err = from.Recv(forever, mpi.Slice(buf[:0]), 1, 2)
 	return err
 }
 

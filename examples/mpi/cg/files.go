@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,16 +12,16 @@ import (
 
 // generate makes the file of a matrix. Every process writes the lines of its rows, after those of
 // lower ranks.
-func generate(w *mpi.Comm, grid *cg.Grid, name string) error {
+func generate(ctx context.Context, w *mpi.Comm, grid *cg.Grid, name string) error {
 	bounds := divide(grid.Len(), w.Size())
 	rows := grid.Rows(bounds[w.Rank()], bounds[w.Rank()+1]-bounds[w.Rank()])
-	entries := []int{rows.LowerEntries()}
-	if err := mpi.Allreduce(w, nil, entries, mpi.Sum); err != nil {
+	entries := rows.LowerEntries()
+	if err := w.Allreduce(ctx, mpi.InPlace, mpi.Value(&entries), mpi.Sum); err != nil {
 		return err
 	}
 	var text []byte
 	if w.Rank() == 0 {
-		text = cg.AppendHeader(nil, grid.Len(), entries[0])
+		text = cg.AppendHeader(nil, grid.Len(), entries)
 		f, err := os.Create(name) // before any process writes to it
 		if err != nil {
 			return err
@@ -30,22 +31,22 @@ func generate(w *mpi.Comm, grid *cg.Grid, name string) error {
 		}
 	}
 	text = rows.AppendEntries(text)
-	offset := []int{0} // stays so on rank 0
-	if err := mpi.Exscan(w, []int{len(text)}, offset, mpi.Sum); err != nil {
+	length, offset := len(text), 0 // offset stays 0 on rank 0
+	if err := w.Exscan(ctx, mpi.Value(&length), mpi.Value(&offset), mpi.Sum); err != nil {
 		return err
 	}
-	if err := mpi.Barrier(w); err != nil {
+	if err := w.Barrier(ctx); err != nil {
 		return err
 	}
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteAt(text, int64(offset[0]))
+	_, err = f.WriteAt(text, int64(offset))
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return mpi.Barrier(w)
+	return w.Barrier(ctx)
 }
 
 // Tags of the messages with rows.
@@ -57,27 +58,27 @@ const (
 
 // load reads a matrix on rank 0, which keeps it, and distributes its rows: process i gets those
 // from bounds[i] to bounds[i+1]-1.
-func load(w *mpi.Comm, name string) (whole, rows *cg.Rows, bounds []int, err error) {
+func load(ctx context.Context, w *mpi.Comm, name string) (whole, rows *cg.Rows, bounds []int, err error) {
 	if w.Rank() == 0 {
 		if whole, err = read(name); err != nil {
 			return nil, nil, nil, err
 		}
 	}
-	size := []int{0}
+	size := 0
 	if whole != nil {
-		size[0] = whole.Cols
+		size = whole.Cols
 	}
-	if err := mpi.Bcast(w, size, 0); err != nil {
+	if err := w.Bcast(ctx, mpi.Value(&size), 0); err != nil {
 		return nil, nil, nil, err
 	}
-	bounds = divide(size[0], w.Size())
+	bounds = divide(size, w.Size())
 	if w.Rank() != 0 {
-		rows, err = receive(w, bounds)
+		rows, err = receive(ctx, w, bounds)
 		return nil, rows, bounds, err
 	}
 	for rank := 1; rank < w.Size(); rank++ {
 		part := whole.Part(bounds[rank], bounds[rank+1]-bounds[rank])
-		if err := send(w, part, rank); err != nil {
+		if err := send(ctx, w, part, rank); err != nil {
 			return nil, nil, nil, err
 		}
 	}
@@ -99,30 +100,25 @@ func read(name string) (*cg.Rows, error) {
 }
 
 // send sends rows to a process.
-func send(w *mpi.Comm, rows *cg.Rows, to int) error {
-	if err := mpi.Send(w, rows.Ptr, to, pointersTag); err != nil {
-		return err
-	}
-	if err := mpi.Send(w, rows.Col, to, columnsTag); err != nil {
-		return err
-	}
-	return mpi.Send(w, rows.Val, to, valuesTag)
+func send(ctx context.Context, w *mpi.Comm, rows *cg.Rows, to int) error {
+	return mpi.WaitAll(ctx,
+		w.Isend(mpi.Slice(rows.Ptr), to, pointersTag),
+		w.Isend(mpi.Slice(rows.Col), to, columnsTag),
+		w.Isend(mpi.Slice(rows.Val), to, valuesTag))
 }
 
 // receive receives this process's rows. The last of the row pointers, which come first, is the
 // number of values.
-func receive(w *mpi.Comm, bounds []int) (*cg.Rows, error) {
+func receive(ctx context.Context, w *mpi.Comm, bounds []int) (*cg.Rows, error) {
 	first, n := bounds[w.Rank()], bounds[w.Rank()+1]-bounds[w.Rank()]
 	rows := &cg.Rows{First: first, Cols: bounds[w.Size()], Ptr: make([]int, n+1)}
-	if _, err := mpi.Recv(w, rows.Ptr, 0, pointersTag); err != nil {
+	if _, err := w.Recv(ctx, mpi.Slice(rows.Ptr), 0, pointersTag); err != nil {
 		return nil, err
 	}
 	rows.Col, rows.Val = make([]int32, rows.Ptr[n]), make([]float64, rows.Ptr[n])
-	if _, err := mpi.Recv(w, rows.Col, 0, columnsTag); err != nil {
-		return nil, err
-	}
-	_, err := mpi.Recv(w, rows.Val, 0, valuesTag)
-	return rows, err
+	return rows, mpi.WaitAll(ctx,
+		w.Irecv(mpi.Slice(rows.Col), 0, columnsTag),
+		w.Irecv(mpi.Slice(rows.Val), 0, valuesTag))
 }
 
 // divide returns where each process's part of n elements begins, and the end.

@@ -21,6 +21,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/viaduct-hpc/viaduct/examples/mpi/internal/cg"
 	_ "github.com/viaduct-hpc/viaduct/methods/tcp" // tcp, tcps
@@ -43,7 +44,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	err = mpi.Run(context.Background(), mpi.Options{}, func(p *mpi.Process) error { return run(p.World(), o) })
+	err = mpi.Run(context.Background(), mpi.Options{}, func(ctx context.Context, p *mpi.Process) error { return run(ctx, p.World(), o) })
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -92,29 +93,29 @@ func errGridSize(text string) error {
 }
 
 // run is the whole job. The right-hand side is 1 everywhere: a source in each cell.
-func run(w *mpi.Comm, o *options) error {
+func run(ctx context.Context, w *mpi.Comm, o *options) error {
 	if o.grid != nil {
-		if err := generate(w, o.grid, o.file); err != nil {
+		if err := generate(ctx, w, o.grid, o.file); err != nil {
 			return err
 		}
 	}
-	whole, rows, bounds, err := load(w, o.file)
+	whole, rows, bounds, err := load(ctx, w, o.file)
 	if err != nil {
 		return err
 	}
-	s, err := newSpace(w, rows, bounds)
+	s, err := newSpace(ctx, w, rows, bounds)
 	if err != nil {
 		return err
 	}
-	begin := mpi.Wtime()
+	begin := time.Now()
 	b, x := ones(rows.Len()), make([]float64, rows.Len())
 	result, err := cg.Solve(s, rows.Diagonal(), b, x, o.tolerance, o.iterations)
 	if err != nil {
 		return err
 	}
-	took := mpi.Wtime() - begin
+	took := time.Since(begin).Seconds()
 
-	solution, err := collect(w, x, bounds)
+	solution, err := collect(ctx, w, x, bounds)
 	if err != nil || w.Rank() != 0 {
 		return err
 	}
@@ -125,13 +126,13 @@ func run(w *mpi.Comm, o *options) error {
 }
 
 // collect gathers the solution on rank 0.
-func collect(w *mpi.Comm, x []float64, bounds []int) ([]float64, error) {
+func collect(ctx context.Context, w *mpi.Comm, x []float64, bounds []int) ([]float64, error) {
 	counts := make([]int, w.Size())
 	for rank := range counts {
 		counts[rank] = bounds[rank+1] - bounds[rank]
 	}
 	solution := make([]float64, bounds[w.Size()])
-	return solution, mpi.Gatherv(w, x, solution, counts, nil, 0)
+	return solution, w.Gatherv(ctx, mpi.Slice(x), mpi.Slice(solution).Parts(counts, nil), 0)
 }
 
 // residual returns ‖b - Ax‖ / ‖b‖, where b is 1 everywhere.

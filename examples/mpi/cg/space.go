@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"github.com/viaduct-hpc/viaduct/examples/mpi/internal/cg"
 	"github.com/viaduct-hpc/viaduct/mpi"
 )
@@ -9,6 +10,7 @@ import (
 // other processes. The processes form a graph, whose edges lead from the owner of an element to the
 // processes that need it.
 type space struct {
+	ctx   context.Context // of the whole solution
 	graph *mpi.Comm
 	part  *cg.Part
 
@@ -23,27 +25,27 @@ var _ cg.Space = (*space)(nil)
 
 // newSpace finds out which process needs which elements of which: every process tells the others
 // the columns that it needs.
-func newSpace(w *mpi.Comm, rows *cg.Rows, bounds []int) (*space, error) {
+func newSpace(ctx context.Context, w *mpi.Comm, rows *cg.Rows, bounds []int) (*space, error) {
 	part, err := cg.NewPart(rows, bounds)
 	if err != nil {
 		return nil, err
 	}
 	asked := make([]int, w.Size()) // how many elements each process needs of this one
-	if err := mpi.Alltoall(w, part.Want, asked); err != nil {
+	if err := w.Alltoall(ctx, mpi.Slice(part.Want), mpi.Slice(asked)); err != nil {
 		return nil, err
 	}
 	wanted := make([]int, total(asked))
-	if err := mpi.Alltoallv(w, part.Ghosts, wanted, part.Want, nil, asked, nil); err != nil {
+	if err := w.Alltoall(ctx, mpi.Slice(part.Ghosts).Parts(part.Want, nil), mpi.Slice(wanted).Parts(asked, nil)); err != nil {
 		return nil, err
 	}
-	s := &space{part: part, out: make([]float64, len(wanted)), local: make([]float64, part.Own+len(part.Ghosts))}
+	s := &space{ctx: ctx, part: part, out: make([]float64, len(wanted)), local: make([]float64, part.Own+len(part.Ghosts))}
 	if s.given, err = cg.Asked(wanted, rows.First, part.Own); err != nil {
 		return nil, err
 	}
 	var from, to []int
 	from, s.takes = positive(part.Want)
 	to, s.gives = positive(asked)
-	s.graph, err = w.DistGraphCreateAdjacent(from, nil, to, nil, nil, false)
+	s.graph, err = w.DistGraphCreateAdjacent(ctx, from, nil, to, nil, nil, false)
 	return s, err
 }
 
@@ -59,9 +61,9 @@ func positive(counts []int) (ranks, their []int) {
 
 // Dot implements cg.Space.
 func (s *space) Dot(a, b []float64) (float64, error) {
-	sum := [1]float64{cg.Dot(a, b)}
-	err := mpi.Allreduce(s.graph, nil, sum[:], mpi.Sum)
-	return sum[0], err
+	sum := cg.Dot(a, b)
+	err := s.graph.Allreduce(s.ctx, mpi.InPlace, mpi.Value(&sum), mpi.Sum)
+	return sum, err
 }
 
 // Multiply implements cg.Space.
@@ -71,7 +73,7 @@ func (s *space) Multiply(y, x []float64) error {
 	}
 	copy(s.local, x)
 	ghosts := s.local[s.part.Own:]
-	if err := mpi.NeighborAlltoallv(s.graph, s.out, ghosts, s.gives, nil, s.takes, nil); err != nil {
+	if err := s.graph.NeighborAlltoall(s.ctx, mpi.Slice(s.out).Parts(s.gives, nil), mpi.Slice(ghosts).Parts(s.takes, nil)); err != nil {
 		return err
 	}
 	s.part.Rows.Multiply(y, s.local)

@@ -1,36 +1,43 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/viaduct-hpc/viaduct/examples/mpi/internal/heat"
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/datatype"
+	"github.com/viaduct-hpc/viaduct/mpi/topo"
 )
 
 // A grid is the processes, arranged like their blocks of the plate.
 type grid struct {
 	problem *heat.Problem
 	comm    *mpi.Comm
+	cart    *topo.Cart
 	dims    []int // processes in each direction
 }
 
 // newGrid arranges the processes of w.
-func newGrid(w *mpi.Comm, problem *heat.Problem) (*grid, error) {
-	dims, err := mpi.DimsCreate(w.Size(), []int{0, 0})
+func newGrid(ctx context.Context, w *mpi.Comm, problem *heat.Problem) (*grid, error) {
+	dims, err := topo.DimsCreate(w.Size(), []int{0, 0})
 	if err != nil {
 		return nil, err
 	}
 	if problem.Rows < dims[0] || problem.Cols < dims[1] {
 		return nil, fmt.Errorf("heat: a plate of %d × %d cells is too small for %d × %d processes", problem.Rows, problem.Cols, dims[0], dims[1])
 	}
-	comm, err := w.CartCreate(dims, []bool{false, false}, false)
-	return &grid{problem: problem, comm: comm, dims: dims}, err
+	comm, err := w.CartCreate(ctx, dims, []bool{false, false}, false)
+	if err != nil {
+		return nil, err
+	}
+	cart, err := comm.Cart()
+	return &grid{problem: problem, comm: comm, cart: cart, dims: dims}, err
 }
 
 // place returns where the block of a process begins on the plate, and its size.
 func (g *grid) place(rank int) (row, col, rows, cols int, err error) {
-	at, err := g.comm.CartCoords(rank)
+	at, err := g.cart.Coords(rank)
 	if err != nil {
 		return 0, 0, 0, 0, err
 	}
@@ -41,7 +48,7 @@ func (g *grid) place(rank int) (row, col, rows, cols int, err error) {
 
 // solve computes this process's block. While halos are exchanged, it computes the cells that do not
 // need them.
-func (g *grid) solve() (*heat.Block, error) {
+func (g *grid) solve(ctx context.Context) (*heat.Block, error) {
 	row, col, rows, cols, err := g.place(g.comm.Rank())
 	if err != nil {
 		return nil, err
@@ -60,7 +67,7 @@ func (g *grid) solve() (*heat.Block, error) {
 			return nil, err
 		}
 		now.StepInner(next, g.problem.Rate)
-		if _, err := haloNow.Wait(); err != nil {
+		if _, err := haloNow.Wait(ctx); err != nil {
 			return nil, err
 		}
 		now.StepEdge(next, g.problem.Rate)
@@ -97,17 +104,10 @@ func (g *grid) halo(b *heat.Block) (mpi.Request, error) {
 		{column, b.Index(0, 0), b.Index(0, -1)},
 		{column, b.Index(0, b.Cols-1), b.Index(0, b.Cols)},
 	} {
-		out, err := mpi.TypedIn(b.Cells(), side.out, 1, side.line)
-		if err != nil {
-			return mpi.Request{}, err
-		}
-		in, err := mpi.TypedIn(b.Cells(), side.in, 1, side.line)
-		if err != nil {
-			return mpi.Request{}, err
-		}
-		edges, around = append(edges, out), append(around, in)
+		edges = append(edges, mpi.Typed(b.Cells(), side.out, 1, side.line))
+		around = append(around, mpi.Typed(b.Cells(), side.in, 1, side.line))
 	}
-	return g.comm.NeighborAlltoallwInit(edges, around)
+	return g.comm.IneighborAlltoall(mpi.Each(edges...), mpi.Each(around...), mpi.Persistent), nil
 }
 
 // collectTag is the tag of messages with blocks for rank 0.
@@ -115,27 +115,24 @@ const collectTag = 1
 
 // collect gathers the plate on rank 0. Blocks are sent from their place and received into their
 // place, without copies. Other ranks get nil.
-func (g *grid) collect(b *heat.Block) (*heat.Block, error) {
+func (g *grid) collect(ctx context.Context, b *heat.Block) (*heat.Block, error) {
 	own, err := inside(b, 0, 0, b.Rows, b.Cols)
 	if err != nil {
 		return nil, err
 	}
-	sent, err := g.comm.IsendBuffer(own, 0, collectTag)
-	if err != nil {
-		return nil, err
-	}
+	sent := g.comm.Isend(own, 0, collectTag)
 	var plate *heat.Block
 	if g.comm.Rank() == 0 {
-		if plate, err = g.receive(); err != nil {
+		if plate, err = g.receive(ctx); err != nil {
 			return nil, err
 		}
 	}
-	_, err = sent.Wait()
+	_, err = sent.Wait(ctx)
 	return plate, err
 }
 
 // receive receives the blocks of all processes.
-func (g *grid) receive() (*heat.Block, error) {
+func (g *grid) receive(ctx context.Context) (*heat.Block, error) {
 	plate := heat.NewBlock(g.problem.Rows, g.problem.Cols)
 	for rank := range g.comm.Size() {
 		row, col, rows, cols, err := g.place(rank)
@@ -146,7 +143,7 @@ func (g *grid) receive() (*heat.Block, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, err := g.comm.RecvBuffer(part, rank, collectTag); err != nil {
+		if _, err := g.comm.Recv(ctx, part, rank, collectTag); err != nil {
 			return nil, err
 		}
 	}
@@ -160,5 +157,5 @@ func inside(b *heat.Block, row, col, rows, cols int) (mpi.Buffer, error) {
 	if err != nil {
 		return mpi.Buffer{}, err
 	}
-	return mpi.TypedIn(b.Cells(), 0, 1, t)
+	return mpi.Typed(b.Cells(), 0, 1, t), nil
 }

@@ -17,6 +17,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/viaduct-hpc/viaduct/examples/mpi/internal/heat"
 	_ "github.com/viaduct-hpc/viaduct/methods/tcp" // tcp, tcps
@@ -42,8 +43,8 @@ func main() {
 		log.Fatal(err)
 	}
 	problem.Initial = heat.HotSpots(problem.Rows, problem.Cols)
-	err := mpi.Run(context.Background(), mpi.Options{}, func(p *mpi.Process) error {
-		return run(p.World(), &problem, *out, *check)
+	err := mpi.Run(context.Background(), mpi.Options{}, func(ctx context.Context, p *mpi.Process) error {
+		return run(ctx, p.World(), &problem, *out, *check)
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -51,20 +52,20 @@ func main() {
 }
 
 // run solves the problem; rank 0 collects the plate if it is drawn or checked.
-func run(w *mpi.Comm, problem *heat.Problem, out string, check bool) error {
-	g, err := newGrid(w, problem)
+func run(ctx context.Context, w *mpi.Comm, problem *heat.Problem, out string, check bool) error {
+	g, err := newGrid(ctx, w, problem)
 	if err != nil {
 		return err
 	}
-	begin := mpi.Wtime()
-	block, err := g.solve()
+	begin := time.Now()
+	block, err := g.solve(ctx)
 	if err != nil {
 		return err
 	}
-	if err := mpi.Barrier(g.comm); err != nil {
+	if err := g.comm.Barrier(ctx); err != nil {
 		return err
 	}
-	took := mpi.Wtime() - begin
+	took := time.Since(begin).Seconds()
 	if w.Rank() == 0 {
 		fmt.Printf("heat: %d × %d cells, %d steps on %d × %d processes in %.3f s\n",
 			problem.Rows, problem.Cols, problem.Steps, g.dims[0], g.dims[1], took)
@@ -72,7 +73,7 @@ func run(w *mpi.Comm, problem *heat.Problem, out string, check bool) error {
 	if out == "" && !check {
 		return nil
 	}
-	plate, err := g.collect(block)
+	plate, err := g.collect(ctx, block)
 	if err != nil || plate == nil {
 		return err
 	}

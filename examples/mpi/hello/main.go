@@ -27,7 +27,7 @@ const greetingTag = 1
 
 // hello sends a greeting to rank 0, which prints all of them. If every process printed its own, the
 // order would be arbitrary.
-func hello(p *mpi.Process) error {
+func hello(ctx context.Context, p *mpi.Process) error {
 	w := p.World()
 	host, err := p.ProcessorName()
 	if err != nil {
@@ -35,16 +35,16 @@ func hello(p *mpi.Process) error {
 	}
 	greeting := fmt.Sprintf("hello from rank %d of %d on %s", w.Rank(), w.Size(), host)
 	if w.Rank() != 0 {
-		return mpi.Send(w, []byte(greeting), 0, greetingTag)
+		return w.Send(ctx, mpi.Slice([]byte(greeting)), 0, greetingTag)
 	}
 	fmt.Println(greeting)
 	for rank := 1; rank < w.Size(); rank++ {
-		m, st, err := w.Mprobe(rank, greetingTag) // to learn its length
+		m, st, err := w.Mprobe(ctx, rank, greetingTag) // to learn its length
 		if err != nil {
 			return err
 		}
 		text := make([]byte, st.Bytes)
-		if _, err := mpi.Mrecv(m, text); err != nil {
+		if _, err := m.Recv(ctx, mpi.Slice(text)); err != nil {
 			return err
 		}
 		fmt.Printf("%s\n", text)

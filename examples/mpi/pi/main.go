@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log"
 	"math"
+	"time"
 
 	_ "github.com/viaduct-hpc/viaduct/methods/tcp" // tcp, tcps
 	_ "github.com/viaduct-hpc/viaduct/methods/via" // via+shm, via+udp
@@ -25,8 +26,8 @@ func main() {
 	if *strips < 1 || flag.NArg() > 0 {
 		log.Fatalf("pi: %d strips and arguments %q: give at least one strip, and no arguments", *strips, flag.Args())
 	}
-	err := mpi.Run(context.Background(), mpi.Options{}, func(p *mpi.Process) error {
-		return pi(p.World(), *strips)
+	err := mpi.Run(context.Background(), mpi.Options{}, func(ctx context.Context, p *mpi.Process) error {
+		return pi(ctx, p.World(), *strips)
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -34,16 +35,15 @@ func main() {
 }
 
 // pi adds up the areas of all processes on rank 0, and prints the sum.
-func pi(w *mpi.Comm, strips int) error {
-	begin := mpi.Wtime()
-	mine := []float64{area(strips, w.Rank(), w.Size())}
-	sum := []float64{0}
-	if err := mpi.Reduce(w, mine, sum, mpi.Sum, 0); err != nil {
+func pi(ctx context.Context, w *mpi.Comm, strips int) error {
+	begin := time.Now()
+	mine, sum := area(strips, w.Rank(), w.Size()), 0.0
+	if err := w.Reduce(ctx, mpi.Value(&mine), mpi.Value(&sum), mpi.Sum, 0); err != nil {
 		return err
 	}
 	if w.Rank() == 0 {
 		fmt.Printf("pi: %.15f, which is off by %.1e (%d strips, %d processes, %.3f s)\n",
-			sum[0], math.Abs(sum[0]-math.Pi), strips, w.Size(), mpi.Wtime()-begin)
+			sum, math.Abs(sum-math.Pi), strips, w.Size(), time.Since(begin).Seconds())
 	}
 	return nil
 }

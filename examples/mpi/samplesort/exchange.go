@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"github.com/viaduct-hpc/viaduct/examples/mpi/internal/samplesort"
 	"github.com/viaduct-hpc/viaduct/mpi"
 )
@@ -11,13 +12,13 @@ func samplesOf(processes int) int { return 64 * processes }
 
 // sort sorts the records of all processes. Every process gets a part whose keys are not smaller
 // than those of lower ranks. The contents of records are lost.
-func sort(w *mpi.Comm, records []samplesort.Record) ([]samplesort.Record, error) {
+func sort(ctx context.Context, w *mpi.Comm, records []samplesort.Record) ([]samplesort.Record, error) {
 	samplesort.Sort(records, make([]samplesort.Record, len(records)))
-	splitters, err := agree(w, records)
+	splitters, err := agree(ctx, w, records)
 	if err != nil {
 		return nil, err
 	}
-	pieces, incoming, err := exchange(w, records, samplesort.Cut(records, splitters))
+	pieces, incoming, err := exchange(ctx, w, records, samplesort.Cut(records, splitters))
 	if err != nil {
 		return nil, err
 	}
@@ -31,14 +32,14 @@ func sort(w *mpi.Comm, records []samplesort.Record) ([]samplesort.Record, error)
 }
 
 // agree chooses splitters from the samples of all processes.
-func agree(w *mpi.Comm, sorted []samplesort.Record) ([]samplesort.Splitter, error) {
+func agree(ctx context.Context, w *mpi.Comm, sorted []samplesort.Record) ([]samplesort.Splitter, error) {
 	sample := samplesort.Sample(sorted, samplesOf(w.Size()))
-	counts := make([]int, w.Size())
-	if err := mpi.Allgather(w, []int{len(sample)}, counts); err != nil {
+	mine, counts := len(sample), make([]int, w.Size())
+	if err := w.Allgather(ctx, mpi.Value(&mine), mpi.Slice(counts)); err != nil {
 		return nil, err
 	}
 	all := make([]uint64, total(counts))
-	if err := mpi.Allgatherv(w, sample, all, counts, nil); err != nil {
+	if err := w.Allgather(ctx, mpi.Slice(sample), mpi.Slice(all).Parts(counts, nil)); err != nil {
 		return nil, err
 	}
 	return samplesort.Splitters(all, w.Size()), nil
@@ -46,17 +47,17 @@ func agree(w *mpi.Comm, sorted []samplesort.Record) ([]samplesort.Splitter, erro
 
 // exchange sends records bounds[i] to bounds[i+1]-1 to rank i. It returns the records of the
 // others, one piece after another, and how many came from each.
-func exchange(w *mpi.Comm, records []samplesort.Record, bounds []int) (pieces []samplesort.Record, incoming []int, err error) {
+func exchange(ctx context.Context, w *mpi.Comm, records []samplesort.Record, bounds []int) (pieces []samplesort.Record, incoming []int, err error) {
 	outgoing := make([]int, w.Size())
 	for rank := range outgoing {
 		outgoing[rank] = bounds[rank+1] - bounds[rank]
 	}
 	incoming = make([]int, w.Size())
-	if err := mpi.Alltoall(w, outgoing, incoming); err != nil {
+	if err := w.Alltoall(ctx, mpi.Slice(outgoing), mpi.Slice(incoming)); err != nil {
 		return nil, nil, err
 	}
 	pieces = make([]samplesort.Record, total(incoming))
-	return pieces, incoming, mpi.Alltoallv(w, records, pieces, outgoing, nil, incoming, nil)
+	return pieces, incoming, w.Alltoall(ctx, mpi.Slice(records).Parts(outgoing, nil), mpi.Slice(pieces).Parts(incoming, nil))
 }
 
 func total(counts []int) int {

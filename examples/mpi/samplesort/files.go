@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,7 +11,7 @@ import (
 )
 
 // generate makes the input. Every process makes the records of its part.
-func generate(w *mpi.Comm, o *options) error {
+func generate(ctx context.Context, w *mpi.Comm, o *options) error {
 	input, err := samplesort.NewInput(o.kind, o.generate, o.seed)
 	if err != nil {
 		return err
@@ -18,26 +19,26 @@ func generate(w *mpi.Comm, o *options) error {
 	first, n := share(o.generate, w.Size(), w.Rank())
 	records := make([]samplesort.Record, n)
 	input.Fill(first, records)
-	sum := []uint64{samplesort.Summarize(records).Sum}
-	if err := mpi.Allreduce(w, nil, sum, mpi.Sum); err != nil {
+	sum := samplesort.Summarize(records).Sum
+	if err := w.Allreduce(ctx, mpi.InPlace, mpi.Value(&sum), mpi.Sum); err != nil {
 		return err
 	}
-	return writeTogether(w, o.in, samplesort.Header{Count: o.generate, Sum: sum[0]}, first, records)
+	return writeTogether(ctx, w, o.in, samplesort.Header{Count: o.generate, Sum: sum}, first, records)
 }
 
 // write writes the output. The place of a process's records depends on how many the lower ranks
 // have.
-func write(w *mpi.Comm, name string, header samplesort.Header, records []samplesort.Record) error {
-	before := []uint64{0} // stays so on rank 0
-	if err := mpi.Exscan(w, []uint64{uint64(len(records))}, before, mpi.Sum); err != nil {
+func write(ctx context.Context, w *mpi.Comm, name string, header samplesort.Header, records []samplesort.Record) error {
+	mine, before := uint64(len(records)), uint64(0) // before stays 0 on rank 0
+	if err := w.Exscan(ctx, mpi.Value(&mine), mpi.Value(&before), mpi.Sum); err != nil {
 		return err
 	}
-	return writeTogether(w, name, header, before[0], records)
+	return writeTogether(ctx, w, name, header, before, records)
 }
 
 // writeTogether writes a file to which every process contributes records, from number first on. It
 // returns when all have written.
-func writeTogether(w *mpi.Comm, name string, header samplesort.Header, first uint64, records []samplesort.Record) error {
+func writeTogether(ctx context.Context, w *mpi.Comm, name string, header samplesort.Header, first uint64, records []samplesort.Record) error {
 	if w.Rank() == 0 {
 		f, err := os.Create(name)
 		if err != nil {
@@ -47,7 +48,7 @@ func writeTogether(w *mpi.Comm, name string, header samplesort.Header, first uin
 			return err
 		}
 	}
-	if err := mpi.Barrier(w); err != nil {
+	if err := w.Barrier(ctx); err != nil {
 		return err
 	}
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
@@ -57,12 +58,12 @@ func writeTogether(w *mpi.Comm, name string, header samplesort.Header, first uin
 	if err := errors.Join(samplesort.WriteRecords(f, first, records), f.Close()); err != nil {
 		return err
 	}
-	return mpi.Barrier(w)
+	return w.Barrier(ctx)
 }
 
 // verify reads the output again. Each process reads a part that another has written, and rank 0
 // compares the results with the header of the input.
-func verify(w *mpi.Comm, name string, want samplesort.Header) error {
+func verify(ctx context.Context, w *mpi.Comm, name string, want samplesort.Header) error {
 	f, err := os.Open(name)
 	if err != nil {
 		return err
@@ -80,8 +81,8 @@ func verify(w *mpi.Comm, name string, want samplesort.Header) error {
 	if err := samplesort.ReadRecords(f, first, records); err != nil {
 		return err
 	}
-	seen := make([]samplesort.Summary, w.Size())
-	if err := mpi.Gather(w, []samplesort.Summary{samplesort.Summarize(records)}, seen, 0); err != nil || w.Rank() != 0 {
+	mine, seen := samplesort.Summarize(records), make([]samplesort.Summary, w.Size())
+	if err := w.Gather(ctx, mpi.Value(&mine), mpi.Slice(seen), 0); err != nil || w.Rank() != 0 {
 		return err
 	}
 	last := len(seen) - 1 // the last process has read the first part

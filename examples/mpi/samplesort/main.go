@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"time"
 
 	"github.com/viaduct-hpc/viaduct/examples/mpi/internal/samplesort"
 	_ "github.com/viaduct-hpc/viaduct/methods/tcp" // tcp, tcps
@@ -47,8 +48,8 @@ func main() {
 		log.Fatalf("samplesort: give two files, of which the second is written, not %q", flag.Args())
 	}
 	o.in, o.out = flag.Arg(0), flag.Arg(1)
-	err := mpi.Run(context.Background(), mpi.Options{}, func(p *mpi.Process) error {
-		return run(p.World(), &o)
+	err := mpi.Run(context.Background(), mpi.Options{}, func(ctx context.Context, p *mpi.Process) error {
+		return run(ctx, p.World(), &o)
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -56,9 +57,9 @@ func main() {
 }
 
 // run is the whole job.
-func run(w *mpi.Comm, o *options) error {
+func run(ctx context.Context, w *mpi.Comm, o *options) error {
 	if o.generate > 0 {
-		if err := generate(w, o); err != nil {
+		if err := generate(ctx, w, o); err != nil {
 			return err
 		}
 	}
@@ -78,25 +79,25 @@ func run(w *mpi.Comm, o *options) error {
 	if os.SameFile(info, stat(o.out)) {
 		return fmt.Errorf("samplesort: %s is the input, too: give another file for the output", o.out)
 	}
-	if err := mpi.Barrier(w); err != nil { // measure from when all have arrived
+	if err := w.Barrier(ctx); err != nil { // measure from when all have arrived
 		return err
 	}
 
-	begin := mpi.Wtime()
+	begin := time.Now()
 	first, n := share(header.Count, w.Size(), w.Rank())
 	records := make([]samplesort.Record, n)
 	if err := samplesort.ReadRecords(in, first, records); err != nil {
 		return err
 	}
-	sorted, err := sort(w, records)
+	sorted, err := sort(ctx, w, records)
 	if err != nil {
 		return err
 	}
-	if err := write(w, o.out, header, sorted); err != nil {
+	if err := write(ctx, w, o.out, header, sorted); err != nil {
 		return err
 	}
-	took := mpi.Wtime() - begin
-	if err := verify(w, o.out, header); err != nil {
+	took := time.Since(begin).Seconds()
+	if err := verify(ctx, w, o.out, header); err != nil {
 		return err
 	}
 	if w.Rank() == 0 {

@@ -48,10 +48,10 @@ func (a *App) Main(ctx context.Context, args []string) int {
 	var opt options
 	wrong := parse(args, &help, &opt, &plan)
 	code := exitOK
-	err := mpi.Run(ctx, mpi.Options{}, func(p *mpi.Process) error {
+	err := mpi.Run(ctx, mpi.Options{}, func(ctx context.Context, p *mpi.Process) error {
 		err := wrong
 		if err == nil && help.Len() == 0 {
-			err = a.measure(p, opt, plan)
+			err = a.measure(ctx, p, opt, plan)
 		}
 		if err != nil && !errors.Is(err, errUsage) && !errors.Is(err, mpiperf.ErrPlan) {
 			return err
@@ -59,7 +59,7 @@ func (a *App) Main(ctx context.Context, args []string) int {
 		if err != nil {
 			code = exitUsage
 		}
-		return a.speak(p, help.Bytes(), err)
+		return a.speak(ctx, p, help.Bytes(), err)
 	})
 	if err != nil {
 		fmt.Fprintf(a.Err, "mpibench: %s\n", strings.TrimPrefix(err.Error(), "mpiperf: "))
@@ -70,7 +70,7 @@ func (a *App) Main(ctx context.Context, args []string) int {
 
 // speak prints the help, or the mistake in the command line, on rank 0. No rank ends before
 // that, because its launcher might then end the others.
-func (a *App) speak(p *mpi.Process, help []byte, wrong error) error {
+func (a *App) speak(ctx context.Context, p *mpi.Process, help []byte, wrong error) error {
 	var err error
 	if p.World().Rank() == 0 {
 		_, err = a.Out.Write(help)
@@ -78,11 +78,11 @@ func (a *App) speak(p *mpi.Process, help []byte, wrong error) error {
 			fmt.Fprintf(a.Err, "mpibench: %s\nRun 'mpibench -help' for how it is used.\n", strings.TrimPrefix(wrong.Error(), "mpiperf: "))
 		}
 	}
-	return errors.Join(err, mpi.Barrier(p.World()))
+	return errors.Join(err, p.World().Barrier(ctx))
 }
 
-func (a *App) measure(p *mpi.Process, opt options, plan mpiperf.Plan) error {
-	undo, err := bind(p, opt.pin)
+func (a *App) measure(ctx context.Context, p *mpi.Process, opt options, plan mpiperf.Plan) error {
+	undo, err := bind(ctx, p, opt.pin)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -34,7 +35,7 @@ func parseCores(pin string) (cores []int, err error) {
 // bind binds the calling goroutine to the core of its rank on this host, if -pin requests
 // that, until undo is called. Binding may fail on one host and work on others, so its errors
 // are not shared with the other ranks.
-func bind(p *mpi.Process, pin string) (undo func(), err error) {
+func bind(ctx context.Context, p *mpi.Process, pin string) (undo func(), err error) {
 	nothing := func() {}
 	cores, err := parseCores(pin)
 	if err != nil || pin == pinOff {
@@ -49,7 +50,7 @@ func bind(p *mpi.Process, pin string) (undo func(), err error) {
 			return nothing, fmt.Errorf("bad -pin %q: this process may not run on core %d, only on %v", pin, core, allowed)
 		}
 	}
-	host, err := p.World().SplitType(mpi.SplitShared, 0, nil)
+	host, err := p.World().SplitType(ctx, mpi.SplitShared, 0, nil)
 	if err != nil {
 		return nothing, err
 	}

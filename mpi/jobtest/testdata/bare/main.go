@@ -13,12 +13,12 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	err := mpi.Run(context.Background(), mpi.Options{}, func(p *mpi.Process) error {
-		w, sum := p.World(), []int{0}
-		if err := mpi.Allreduce(w, []int{w.Rank()}, sum, mpi.Sum); err != nil {
+	err := mpi.Run(context.Background(), mpi.Options{}, func(ctx context.Context, p *mpi.Process) error {
+		w, sum := p.World(), p.World().Rank()
+		if err := w.Allreduce(ctx, mpi.InPlace, mpi.Value(&sum), mpi.Sum); err != nil {
 			return err
 		}
-		fmt.Printf("rank %d of %d by %s: sum %d\n", w.Rank(), w.Size(), p.Endpoint().Addresses()[0], sum[0])
+		fmt.Printf("rank %d of %d by %s: sum %d\n", w.Rank(), w.Size(), p.Endpoint().Addresses()[0], sum)
 		return nil
 	})
 	if err != nil {

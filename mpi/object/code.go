@@ -1,0 +1,58 @@
+package object
+
+import (
+	"fmt"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/viaduct-hpc/viaduct/mpi/errclass"
+)
+
+// BytesMax is the size of the largest encoded value, in bytes. A longer one is refused on both
+// sides, so that a process cannot make another allocate any amount of memory.
+const BytesMax = 1 << 30
+
+// missing is the length that stands for a value that could not be encoded.
+const missing = -1
+
+// encode returns the encoded form of a value.
+func encode(v any) ([]byte, error) {
+	b, err := cbor.Marshal(v)
+	switch {
+	case err != nil:
+		return nil, errclass.Wrap(errclass.Type, err, "a value of type %T cannot be encoded", v)
+	case len(b) > BytesMax:
+		return nil, errclass.New(errclass.Count, "a value of type %T has %d bytes in its encoded form, at most %d are sent: send its numbers with package mpi", v, len(b), BytesMax)
+	}
+	return b, nil
+}
+
+// decode stores an encoded value at v, a pointer.
+func decode(b []byte, v any, rank int) error {
+	if err := cbor.Unmarshal(b, v); err != nil {
+		return errclass.Wrap(errclass.Type, err, "the value of rank %d does not fit a %s", rank, typeName(v))
+	}
+	return nil
+}
+
+// typeName returns the name of the type that a pointer points to.
+func typeName(v any) string { return fmt.Sprintf("%T", v)[1:] }
+
+// checkLength returns an error unless a length that rank has sent makes sense.
+func checkLength(n int64, rank int) error {
+	switch {
+	case n == missing:
+		return errclass.New(errclass.Type, "rank %d has no value to send: its own error says why", rank)
+	case n < 0 || n > BytesMax:
+		return errclass.New(errclass.Count, "rank %d wants to send a value of %d bytes, at most %d are received", rank, n, BytesMax)
+	}
+	return nil
+}
+
+// lengthOf returns what the other processes are told of an encoded value.
+func lengthOf(b []byte, err error) int64 {
+	if err != nil {
+		return missing
+	}
+	return int64(len(b))
+}
