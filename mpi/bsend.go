@@ -42,6 +42,29 @@ func (c *Comm) FlushBuffer(ctx context.Context) (err error) {
 	return c.bsends.flush(orBackground(ctx))
 }
 
+// IflushBuffer is the non-blocking FlushBuffer (MPI_Comm_iflush_buffer, MPI_Buffer_iflush; MPI-4.1,
+// 3.6).
+func (c *Comm) IflushBuffer() Request {
+	call := c.enterIf("MPI_Comm_iflush_buffer", Undefined, Undefined, &InPlace)
+	r, err := c.beginFlush()
+	c.seen(call, err)
+	return c.began(r, err)
+}
+
+func (c *Comm) beginFlush() (Request, error) {
+	if err := c.checkLive(); err != nil { // hold needs a communicator
+		return Request{}, err
+	}
+	if err := c.hold(); err != nil {
+		return Request{}, err
+	}
+	r, t := c.newTask(func() (core.Status, error) { return core.Empty, c.bsends.flush(background) })
+	go t.run()
+	o := &origin{comm: c}
+	o.task.Store(t)
+	return Request{r: r, from: o}, nil
+}
+
 // sendBuffered copies the message into the communicator's buffer, or into that of World if the
 // communicator has none, and posts its send.
 func (c *Comm) sendBuffered(b core.Buffer, dst, tag int) error {

@@ -50,3 +50,32 @@ func TestDetachManual(t *testing.T) {
 		assert.NoError(t, err)
 	})
 }
+
+// TestIflush: the request ends when all messages of the buffer are sent.
+func TestIflush(t *testing.T) {
+	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
+		w := p.World()
+		xs := make([]byte, 1<<20)
+		if w.Rank() == 1 {
+			require.NoError(t, w.Barrier(bg))
+			_, err := w.Recv(bg, mpi.Slice(xs), 0, 0)
+			require.NoError(t, err)
+			return
+		}
+		_, err := (*mpi.Comm)(nil).IflushBuffer().Wait(bg)
+		require.ErrorIs(t, err, mpi.ErrComm)
+		_, err = w.IflushBuffer().Wait(bg)
+		require.ErrorIs(t, err, mpi.ErrBuffer, "there is none")
+		require.NoError(t, w.AttachBuffer(nil))
+		require.NoError(t, w.Send(bg, mpi.Slice(xs), 1, 0, mpi.Buffered))
+		r := w.IflushBuffer()
+		_, done, err := r.Test()
+		require.NoError(t, err)
+		assert.False(t, done, "nobody receives yet")
+		require.NoError(t, w.Barrier(bg))
+		_, err = r.Wait(bg)
+		require.NoError(t, err)
+		_, err = w.DetachBuffer(bg)
+		require.NoError(t, err)
+	})
+}

@@ -43,6 +43,23 @@ var (
 	Float64Int64 = pair("float64,int64", KindFloat64Int64)
 )
 
+// ValueIndex returns the predefined pair of a value and an index of two types, or nil if there is none
+// (MPI_Type_get_value_index; MPI-4.1, 6.9.4).
+func ValueIndex(value, index *Type) *Type {
+	if value == nil || index == nil {
+		return nil
+	}
+	for _, t := range []*Type{
+		Int16Int32, Int32Int32, Int64Int32, Float32Int32, Float64Int32,
+		Int16Int64, Int32Int64, Int64Int64, Float32Int64, Float64Int64,
+	} {
+		if v, i, _ := t.Kind().Pair(); v == value.Kind() && i == index.Kind() {
+			return t
+		}
+	}
+	return nil
+}
+
 func predefined(name string, k Kind) *Type { return named(name, scalar(k)) }
 
 // pair lays out value and index as Go does: each at a multiple of its alignment.
