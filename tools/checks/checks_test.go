@@ -277,3 +277,13 @@ func TestReferencesArePrintedWithTheirFile(t *testing.T) {
 	})
 	assert.Equal(t, "example.org/rooms: 1 of 5 references point up\n  top.go\n  bottom.go\n      up: Room.door of top.go\n", out.String())
 }
+
+// TestTheTableOfTheStandard: docs/mpi-functions.md is as the command prints it.
+func TestTheTableOfTheStandard(t *testing.T) {
+	var out strings.Builder
+	require.NoError(t, writeStandard(&out, "../.."))
+	page, err := os.ReadFile("../../docs/mpi-functions.md")
+	require.NoError(t, err)
+	assert.Equal(t, string(page), out.String(), "run: go run ./tools/checks standard > docs/mpi-functions.md")
+	assert.NotContains(t, out.String(), "| `MPI_Send` | **not yet**")
+}
