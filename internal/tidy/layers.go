@@ -70,7 +70,7 @@ var layerTable = []layer{
 	// Packages above bmi know no method.
 	{"mpi/errclass", nil},
 	{"mpi/boot", []string{"mpi/errclass"}},
-	{"mpi/datatype", []string{"mpi/errclass"}},
+	{"mpi/datatype", []string{"mpi/attr", "mpi/errclass"}},
 	{"mpi/reduce", []string{"mpi/datatype", "mpi/errclass"}},
 	{"mpi/coll/...", []string{"mpi/coll", "mpi/reduce", "mpi/datatype", "mpi/errclass"}},
 	{"mpi/group", []string{"mpi/errclass"}},

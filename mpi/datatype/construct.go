@@ -10,12 +10,17 @@ import (
 // count or block length, Arg for lists of different lengths, and ValueTooLarge for sizes or bounds
 // that overflow an int.
 
-// Dup returns a copy of t, made by Dup (MPI_Type_dup, MPI-4.1, 5.1.10).
+// Dup returns a copy of t, made by Dup, with the attributes that their copy functions give it
+// (MPI_Type_dup, MPI-4.1, 5.1.10).
 func Dup(t *Type) (*Type, error) {
 	if t == nil {
 		return nil, errNil()
 	}
-	return newType(t.shape, new(sums), Contents{CombinerDup, nil, nil, []*Type{t}})
+	dup, err := newType(t.shape, new(sums), Contents{CombinerDup, nil, nil, []*Type{t}})
+	if err != nil {
+		return nil, err
+	}
+	return dup, t.attrs.CopyTo(t, dup.attrs, dup)
 }
 
 // Contiguous returns count contiguous elements of t (MPI_Type_contiguous, MPI-4.1, 5.1.2).

@@ -1,6 +1,9 @@
 package datatype
 
-import "github.com/viaduct-hpc/viaduct/mpi/errclass"
+import (
+	"github.com/viaduct-hpc/viaduct/mpi/attr"
+	"github.com/viaduct-hpc/viaduct/mpi/errclass"
+)
 
 // A Type is an MPI datatype. It is immutable and safe for concurrent use. The zero value is
 // invalid; constructors and Of return Types.
@@ -10,12 +13,13 @@ type Type struct {
 	contiguous bool
 	name       string
 	made       Contents
+	attrs      *attr.List[*Type]
 }
 
 // newType makes the type of a shape, or returns an error if computing it overflowed.
 func newType(s shape, c *sums, made Contents) (*Type, error) {
 	lb, ub := s.bounds(c)
-	t := &Type{shape: s, lb: lb, extent: c.sub(ub, lb), made: made}
+	t := &Type{shape: s, lb: lb, extent: c.sub(ub, lb), made: made, attrs: new(attr.List[*Type])}
 	c.sub(s.trueUB, s.trueLB)
 	if c.bad {
 		return nil, errclass.New(errclass.ValueTooLarge,
@@ -155,10 +159,11 @@ func (t *Type) PackSize(count int) (int, error) {
 // (MPI_Type_get_name, MPI-4.1, 7.8).
 func (t *Type) Name() string { return t.name }
 
-// Named returns the same type with a name for display (MPI_Type_set_name, MPI-4.1, 7.8).
+// Named returns the same type with a name for display and without attributes (MPI_Type_set_name,
+// MPI-4.1, 7.8).
 func (t *Type) Named(name string) *Type {
 	named := *t
-	named.name = name
+	named.name, named.attrs = name, new(attr.List[*Type])
 	return &named
 }
 
