@@ -95,10 +95,6 @@ func (c *Comm) ErrorHandler() ErrorHandler {
 	return nil
 }
 
-// CallErrorHandler calls the communicator's handler with an error of the program's own, and returns
-// the error (MPI_Comm_call_errhandler; MPI-4.1, 9.5).
-func (c *Comm) CallErrorHandler(err error) error { return c.fail(err) }
-
 // fail passes the error of a call on c to the error handler, and returns it. The end of the
 // caller's context.Context is not an error of the communicator.
 func (c *Comm) fail(err error) error {

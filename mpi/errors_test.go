@@ -220,7 +220,7 @@ func TestErrorHandlers(t *testing.T) {
 		_, err = w.Probe(bg, 0, -5)
 		want = append(want, err)
 		own := errors.New("the program's own")
-		require.Same(t, own, w.CallErrorHandler(own))
+		w.ErrorHandler()(w, own)
 		want = append(want, own)
 		assert.Equal(t, want, seen)
 

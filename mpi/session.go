@@ -131,7 +131,28 @@ func (s *Session) CreateFromGroup(ctx context.Context, g *Group, tag string) (ma
 	if err != nil {
 		return nil, err
 	}
+	return s.p.world.CreateGroup(ctx, g, numberOf(tag))
+}
+
+// IntercommFromGroups makes an inter-communicator of two disjoint groups of processes of World, which
+// all call it with the same tag: with their own group and the rank of its leader, and with the other
+// group and the rank of its leader (MPI_Intercomm_create_from_groups; MPI-4.1, 7.6.2).
+func (s *Session) IntercommFromGroups(ctx context.Context, own *Group, leader int, other *Group, otherLeader int, tag string) (made *Comm, err error) {
+	local, err := s.CreateFromGroup(ctx, own, tag)
+	if err != nil || local == nil {
+		return nil, err
+	}
+	defer func() { _ = local.Free() }() // cannot fail: it has no attributes
+	q, err := other.At(otherLeader)
+	if err != nil {
+		return nil, s.p.self.fail(err)
+	}
+	return local.IntercommCreate(ctx, leader, s.p.world, s.p.world.group.Rank(q), numberOf(tag))
+}
+
+// numberOf returns the number that stands for a text in tags of World.
+func numberOf(tag string) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(tag)) // never fails
-	return s.p.world.CreateGroup(ctx, g, int(h.Sum32())&userTagMax)
+	return int(h.Sum32()) & userTagMax
 }

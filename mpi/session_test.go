@@ -85,3 +85,34 @@ func TestASessionOfItsOwn(t *testing.T) {
 	_, err = p.OpenSession()
 	require.ErrorIs(t, err, mpi.ErrOther)
 }
+
+func TestIntercommFromGroups(t *testing.T) {
+	mpitest.Run(t, 5, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
+		s, err := p.OpenSession()
+		require.NoError(t, err)
+		all, err := s.Group(mpi.WorldSet)
+		require.NoError(t, err)
+		low, err := all.Incl([]int{0, 1})
+		require.NoError(t, err)
+		high, err := all.Incl([]int{4, 3, 2})
+		require.NoError(t, err)
+		own, other := low, high
+		if p.World().Rank() > 1 {
+			own, other = high, low
+		}
+		inter, err := s.IntercommFromGroups(bg, own, 1, other, 1, "both")
+		require.NoError(t, err)
+		assert.True(t, inter.IsInter())
+		ranks := make([]int, other.Size())
+		mine := p.World().Rank()
+		require.NoError(t, inter.Allgather(bg, mpi.Value(&mine), mpi.Slice(ranks)))
+		if own == low {
+			assert.Equal(t, []int{4, 3, 2}, ranks)
+		} else {
+			assert.Equal(t, []int{0, 1}, ranks)
+		}
+		require.NoError(t, inter.Free())
+		_, err = s.IntercommFromGroups(bg, own, 0, other, 9, "nobody leads the other")
+		require.ErrorIs(t, err, mpi.ErrRank)
+	})
+}
