@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/bench/collectives/scale"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 	_ "github.com/viaduct-hpc/viaduct/methods/tcp" // for the parts that run within this program
 	_ "github.com/viaduct-hpc/viaduct/methods/via"
@@ -188,6 +189,13 @@ func compare(ctx context.Context, cfg config) error {
 	r.Counts = countThings(ctx, cfg)
 	r.Rows = append(rows(all, r.Counts), busyRows(all, splitFor(cfg))...)
 	r.Seconds = int(time.Since(start).Seconds())
+	if cfg.only == "" {
+		fmt.Fprintln(os.Stderr, "bench: collective operations in simulation")
+		var err error
+		if r.collectives, err = scale.Section(); err != nil {
+			return err
+		}
+	}
 	if cfg.only != "" {
 		return r.show(os.Stdout, rowsOfGroup[cfg.only])
 	}

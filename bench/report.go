@@ -23,6 +23,8 @@ type report struct {
 	Counts  counts            `json:"counts"`
 	Notes   map[string]string `json:"notes,omitempty"` // why a contender is missing
 	Points  []point           `json:"points"`
+
+	collectives string // the section on simulated collective operations
 }
 
 func (r *report) write(folder string) error {
@@ -86,6 +88,9 @@ func (r *report) markdown() string {
 	b.WriteString(r.States.markdown())
 	b.WriteString("\n![half round trip](latency.svg)\n\n![bandwidth](bandwidth.svg)\n\n![against the bare limit](ratios.svg)\n\n![half round trip over TCP](latency-tcp.svg)\n\n![half round trip over UDP](latency-udp.svg)\n")
 	b.WriteString(r.pointTables())
+	if r.collectives != "" {
+		b.WriteString("\n" + r.collectives)
+	}
 	b.WriteString(r.countList())
 	b.WriteString(r.noteList())
 	return b.String()

@@ -13,11 +13,16 @@ import (
 )
 
 // TestCollectivesDoNotAllocate: small blocking operations leave nothing to the garbage
-// collector, on any rank.
+// collector, on any rank, on one host or on several.
 func TestCollectivesDoNotAllocate(t *testing.T) {
 	const runs = 500
-	for _, n := range []int{1, 2, 3, 4} {
-		mpitest.Run(t, n, mpitest.Options{Method: "via+shm"}, func(t *testing.T, p *mpi.Process) {
+	for _, job := range []struct{ n, hosts int }{{1, 1}, {2, 1}, {3, 1}, {4, 1}, {3, 2}, {4, 2}} {
+		n := job.n
+		o := mpitest.Options{Method: "via+shm"}
+		if job.hosts > 1 {
+			o.Each = onHosts((n + 1) / job.hosts).Each
+		}
+		mpitest.Run(t, n, o, func(t *testing.T, p *mpi.Process) {
 			w := p.World()
 			in, out := []float64{1}, []float64{0}
 			for _, call := range []struct {
@@ -42,7 +47,7 @@ func TestCollectivesDoNotAllocate(t *testing.T) {
 						run()
 					}
 				} else {
-					assert.Less(t, testing.AllocsPerRun(runs, run), 1.0, "%s on %d ranks", call.name, n)
+					assert.Less(t, testing.AllocsPerRun(runs, run), 1.0, "%s on %+v", call.name, job)
 				}
 				require.NoError(t, failed)
 				require.NoError(t, w.Barrier(bg))

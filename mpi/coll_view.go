@@ -30,6 +30,8 @@ type view struct {
 	remote  int   // ranks of the other group of an inter-communicator, else 0
 	ranks   []int // rank i is ranks[i] of the scope; nil means rank i itself
 	local   *view // the local group of an inter-communicator, else nil
+	machine *coll.Machine
+	tuning  *coll.Tuning // of machine, on an intra-communicator
 	scratch coll.Scratch
 	idle    []*posted
 	// misfit is the error of the first message that was shorter or longer than the operation
@@ -48,6 +50,8 @@ type posted struct {
 func (v *view) Rank() int { return v.rank }
 
 func (v *view) Size() int { return v.size }
+
+func (v *view) Machine() *coll.Machine { return v.machine }
 
 func (v *view) RemoteSize() int { return v.remote }
 

@@ -25,6 +25,8 @@ type commParts struct {
 	// topology is nil if there is none. It is set before another goroutine can use the
 	// communicator.
 	topology topo.Topology
+	// machine is what collective operations know of the hosts.
+	machine commMachine
 	// attrs are the attributes, info the hints.
 	attrs attr.List[*Comm]
 	info  atomic.Pointer[Info]
@@ -62,7 +64,7 @@ func (c *Comm) number() int {
 // take returns a view for the operation with a number. put takes it back.
 func (c *Comm) take(tag int) *view {
 	v := c.parts.idle.Swap(nil)
-	if v == nil {
+	if v == nil || v.tuning != c.parts.machine.tuning.Load() {
 		v = c.newView(nil)
 	}
 	v.tag = tag
@@ -95,8 +97,13 @@ func (c *Comm) newView(ranks []int) *view {
 	if c.remote != nil {
 		v.remote = c.remote.Size()
 		v.local = &view{scope: c.parts.local.coll, rank: v.rank, size: v.size}
+		c.parts.local.giveMachine(v.local)
 	}
-	if ranks != nil {
+	if ranks == nil {
+		if c.remote == nil {
+			c.giveMachine(v)
+		}
+	} else {
 		v.ranks, v.size = ranks, len(ranks)
 		for i, r := range ranks {
 			if r == c.rank {

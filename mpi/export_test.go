@@ -4,3 +4,12 @@ import "github.com/viaduct-hpc/viaduct/mpi/core"
 
 // EngineOf returns the engine of a process.
 func EngineOf(p *Process) *core.Engine { return p.engine }
+
+// TuningOf returns the text of the table that c's next collective operation uses; "" for none.
+func TuningOf(c *Comm) string {
+	c.hosts()
+	if t := c.parts.machine.tuning.Load(); t != nil {
+		return t.String()
+	}
+	return ""
+}

@@ -45,8 +45,15 @@ func (p *Process) start(ctx context.Context, o Options) error {
 	if err := p.findParent(ctx); err != nil {
 		return err
 	}
+	if err := p.tellSettings(ctx, o); err != nil {
+		return err
+	}
 	oneHost, err := exchangeHosts(ctx, b, o.Host)
 	if err != nil {
+		return err
+	}
+	p.near = oneHost
+	if err := p.learnSettings(ctx, o); err != nil {
 		return err
 	}
 	card := core.Card{ID: newID(), Host: o.Host}

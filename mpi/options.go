@@ -16,6 +16,10 @@ const (
 	MethodEnv = "MPI_METHOD"
 	// ListenHostEnv is the default of Options.ListenHost.
 	ListenHostEnv = "MPI_LISTEN_HOST"
+	// TuningEnv is the default of Options.Tuning.
+	TuningEnv = "MPI_TUNING"
+	// RanksPerHostEnv is the default of Options.RanksPerHost.
+	RanksPerHostEnv = "MPI_RANKS_PER_HOST"
 )
 
 // Options configure Init. The zero value is right for programs that a launcher starts.
@@ -39,6 +43,15 @@ type Options struct {
 	ListenHost string
 	// Host names the host: processes with the same text share memory. If empty, it is detected.
 	Host string
+
+	// Tuning is the file with the algorithms of collective operations that mpibench -tune has
+	// measured (coll.ParseTuning). If empty, it is MPI_TUNING of the environment. That of rank 0
+	// counts for all processes of the job.
+	Tuning string
+	// RanksPerHost, if not 0, makes collective operations and topologies treat so many consecutive
+	// ranks of the world as one host. If 0, it is MPI_RANKS_PER_HOST of the environment; if that is
+	// empty, too, the hosts are what they are. That of rank 0 counts for all processes of the job.
+	RanksPerHost int
 
 	// Hook is called around every call; it may be nil.
 	Hook Hook
@@ -64,6 +77,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.ListenHost == "" {
 		o.ListenHost = os.Getenv(ListenHostEnv)
+	}
+	if o.Tuning == "" {
+		o.Tuning = os.Getenv(TuningEnv)
 	}
 	if o.Host == "" {
 		o.Host = hostID()

@@ -29,6 +29,8 @@ type Process struct {
 	hook   Hook // may be nil
 
 	cards   []core.Card // of the processes of the job, by rank
+	near    bool        // all processes of the job are on one host
+	told    settings    // what rank 0 decides for all
 	world   *Comm
 	self    *Comm
 	taken   contexts     // contexts in use by communicators

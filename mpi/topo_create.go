@@ -9,12 +9,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/topo"
 )
 
-// A communicator with a topology is made from another one and has its own contexts. Its ranks are
-// always those of the old communicator: the standard allows reordering, but does not require it.
+// A communicator with a topology is made from another one and has its own contexts. If the caller
+// allows it, the processes of a grid or of a graph that all know get other ranks, so that neighbours
+// are on one host. Those of a distributed graph keep their ranks: nobody knows the whole graph.
 
 // CartCreate makes a communicator whose processes form a grid of dims[0] by dims[1] and so on.
 // Dimension i is a ring if periods[i] is true (MPI_Cart_create; MPI-4.1, 8.5.1). Processes beyond
-// the grid get nil. All processes of c must call it with the same arguments.
+// the grid get nil. With reorder, ranks may change so that each host has a compact part of the grid.
+// All processes of c must call it with the same arguments.
 func (c *Comm) CartCreate(ctx context.Context, dims []int, periods []bool, reorder bool) (cart *Comm, err error) {
 	defer c.call("MPI_Cart_create", &err)()
 	if err := c.checkIntra(); err != nil {
@@ -24,13 +26,14 @@ func (c *Comm) CartCreate(ctx context.Context, dims []int, periods []bool, reord
 	if err != nil {
 		return nil, err
 	}
-	err = c.run(ctx, c.arrange(&cart, grid, grid.Size()))
+	err = c.run(ctx, c.arrange(&cart, grid, reorder))
 	return cart, err
 }
 
 // GraphCreate makes a communicator whose processes are the nodes of a graph. All processes pass the
 // whole graph: the neighbours of node i are edges[index[i-1]:index[i]], where index[-1] counts as 0
-// (MPI_Graph_create; MPI-4.1, 8.5.3). Processes beyond the graph get nil.
+// (MPI_Graph_create; MPI-4.1, 8.5.3). Processes beyond the graph get nil. With reorder, ranks may
+// change so that many neighbours are on one host.
 func (c *Comm) GraphCreate(ctx context.Context, index, edges []int, reorder bool) (graph *Comm, err error) {
 	defer c.call("MPI_Graph_create", &err)()
 	if err := c.checkIntra(); err != nil {
@@ -40,7 +43,7 @@ func (c *Comm) GraphCreate(ctx context.Context, index, edges []int, reorder bool
 	if err != nil {
 		return nil, err
 	}
-	err = c.run(ctx, c.arrange(&graph, g, g.Size()))
+	err = c.run(ctx, c.arrange(&graph, g, reorder))
 	return graph, err
 }
 
@@ -56,7 +59,7 @@ func (c *Comm) DistGraphCreateAdjacent(ctx context.Context, sources, sourceWeigh
 	if err != nil {
 		return nil, err
 	}
-	err = c.run(ctx, c.arrange(&graph, g, c.Size()))
+	err = c.run(ctx, c.arrange(&graph, g, false))
 	return graph, err
 }
 
@@ -84,7 +87,7 @@ func (c *Comm) DistGraphCreate(ctx context.Context, sources, degrees, destinatio
 	if err != nil {
 		return nil, err
 	}
-	err = c.run(ctx, c.arrange(&graph, g, c.Size()))
+	err = c.run(ctx, c.arrange(&graph, g, false))
 	return graph, err
 }
 
@@ -99,18 +102,32 @@ func (c *Comm) checkIntra() error {
 	return nil
 }
 
-// arrange returns the program that makes a communicator of the first n processes with a topology.
-func (c *Comm) arrange(made **Comm, t topo.Topology, n int) program {
+// arrange returns the program that makes a communicator of the first processes with a topology, in
+// their own order or in a better one. All processes find the same order.
+func (c *Comm) arrange(made **Comm, t topo.Topology, reorder bool) program {
+	n := t.Size()
+	var order []int
+	if hosts := c.hosts(); reorder && hosts != nil {
+		var err error
+		if order, err = topo.Arrange(t, hosts.Of()); err != nil {
+			return program{err: err}
+		}
+	}
 	return program{do: func(v *view) error {
 		ids, err := c.contexts(v, 1)
 		if err != nil {
 			return err
 		}
 		var local *Group
-		if c.rank < n {
-			if local, err = c.group.RangeIncl([]Range{{First: 0, Last: n - 1, Stride: 1}}); err != nil {
-				return err
-			}
+		switch {
+		case c.rank >= n:
+		case order != nil:
+			local, err = c.group.Incl(order)
+		default:
+			local, err = c.group.RangeIncl([]Range{{First: 0, Last: n - 1, Stride: 1}})
+		}
+		if err != nil {
+			return err
 		}
 		if *made, err = c.p.open(v, ids, local, nil, c); *made != nil {
 			(*made).parts.topology = t

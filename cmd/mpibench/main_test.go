@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -81,6 +83,29 @@ func TestTableForPeople(t *testing.T) {
 	assert.Regexp(t, `^TEST +METHOD +RANKS .*\nbcast +via\+shm +2 +8 B .*\nbcast +via\+shm +3 +8 B .*\n$`, out)
 }
 
+func TestTuneAndUse(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "table")
+	require.NoError(t, os.WriteFile(file, bytes.Repeat([]byte("old "), 10_000), 0o600))
+	out, errs, code := bench(t, "3", "-tune", file, "-sizes", "8,64KiB", "-time", "1ms", "barrier", "bcast", "alltoallv")
+	require.Zero(t, code, "%s%s", out, errs)
+	assert.Contains(t, out, "MPI_TUNING="+file)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	for _, line := range []string{`barrier one 3 \* `, `bcast one 3 \* `, `alltoallv one 3 \* `, `#   64 KiB: linear `} {
+		assert.Regexp(t, "(?m)^"+line, string(text))
+	}
+	assert.NotContains(t, string(text), "old")
+
+	t.Setenv("MPI_TUNING", file)
+	out, errs, code = bench(t, "3", "-iterations", "5", "-sizes", "8", "-check", "barrier", "bcast", "alltoallv")
+	require.Zero(t, code, "%s%s", out, errs)
+	require.NoError(t, os.WriteFile(file, append(text, "bcast one 3 * guessing\n"...), 0o600))
+	_, errs, code = bench(t, "3", "barrier")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, errs, `bcast has no algorithm`)
+	assert.Contains(t, errs, fmt.Sprintf("%s:%d: ", file, bytes.Count(text, []byte("\n"))+1))
+}
+
 func TestMistakesAreSaidOnce(t *testing.T) {
 	for text, args := range map[string][]string{
 		`unknown test "lateness"`:           {"lateness"},
@@ -89,6 +114,7 @@ func TestMistakesAreSaidOnce(t *testing.T) {
 		`bad -ranks "two"`:                  {"-ranks", "two"},
 		`unknown flag: --fast`:              {"-fast"},
 		`9 ranks of a job that has 2`:       {"-ranks", "9", "barrier"},
+		`-tune writes a table`:              {"-tune", "/dev/null", "-json"},
 		`bad -window 0`:                     {"-window", "0"},
 		`none of the sizes is one for scan`: {"-sizes", "7", "scan"},
 	} {

@@ -9,10 +9,12 @@
 // broadcast, whose root may be ahead by any number of iterations) are timed one by one instead,
 // with a barrier after each that is not counted.
 //
+// Tune measures the algorithms of collective operations, and writes a table of the fastest.
+//
 // tests.go is the table of tests, and plan.go the plan. run.go drives the ranks through it, and
 // batches.go through one point. messages.go, moving.go and combining.go are the tests
 // themselves. pattern.go is the contents of messages, which Plan.Check checks. result.go
-// computes the result of a point, and table.go prints it for people.
+// computes the result of a point, and table.go prints it for people. tune.go is Tune.
 //
 // The command line is in package command below. Budgets, batches and sizes are those of package
 // perf, which measures package bmi the same way. C programs that do the same with other

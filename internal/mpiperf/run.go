@@ -102,14 +102,23 @@ func (r *runner) test(s spec) error {
 }
 
 func (r *runner) point(s spec, c *mpi.Comm, size int) error {
+	result, err := r.measure(s, c, size)
+	if err != nil || c.Rank() != 0 {
+		return err
+	}
+	return r.report(result)
+}
+
+// measure measures a point. The result is at rank 0.
+func (r *runner) measure(s spec, c *mpi.Comm, size int) (Result, error) {
 	p := &point{spec: s, c: c, size: size, window: r.plan.windowOf(s, size)}
 	var err error
 	if p.job, err = s.open(c, size, p.window); err != nil {
-		return err
+		return Result{}, err
 	}
 	if r.plan.Check {
 		if err := p.check(); err != nil {
-			return err
+			return Result{}, err
 		}
 	}
 	if r.plan.OwnProcess {
@@ -120,14 +129,14 @@ func (r *runner) point(s spec, c *mpi.Comm, size int) error {
 	}
 	times, steps, err := p.measure(r.plan)
 	if err != nil || c.Rank() != 0 {
-		return err
+		return Result{}, err
 	}
 	result := resultOf(p, times, steps)
 	result.Method = r.method
 	if r.plan.Check {
 		result.Checked = checkRounds
 	}
-	return r.report(result)
+	return result, nil
 }
 
 // methodOf is the methods that the process's messages may use: those on which it listens.

@@ -31,8 +31,9 @@ var Operations = []Operation{
 }
 
 // A Choice names the algorithm of an operation. It must be the same on all ranks.
-// Auto, the zero Choice, uses the algorithm that choose.go expects to be best for
-// the size, the ranks and the operator. If the chosen algorithm cannot do the job
+// Auto, the zero Choice, uses the algorithm of the Machine's Tuning, or else the one
+// that choose.go expects to be best for the size, the ranks, their hosts and the
+// operator. If the chosen algorithm cannot do the job
 // (see Algorithm), Auto is used instead, so a program may choose once for all its
 // communicators. A name that the operation does not have is an error of class
 // errclass.Arg.
@@ -60,6 +61,8 @@ const (
 	Bruck Choice = "bruck"
 	// Pairwise exchanges data with one partner after another.
 	Pairwise Choice = "pairwise"
+	// Batches exchanges data with many partners at once, then with as many others.
+	Batches Choice = "batches"
 	// Chain is a pipeline from rank to rank in segments.
 	Chain Choice = "chain"
 	// ScatterDoubling is van de Geijn's broadcast: a scatter, then an allgather
@@ -67,12 +70,18 @@ const (
 	ScatterDoubling Choice = "scatter-doubling"
 	// ScatterRing is the same with an allgather in a ring.
 	ScatterRing Choice = "scatter-ring"
+	// ScatterBruck is the same with Bruck's allgather: a logarithm of rounds for any
+	// number of ranks.
+	ScatterBruck Choice = "scatter-bruck"
 	// Rabenseifner is a reduce-scatter by recursive halving of the vector, then a
 	// gather or an allgather.
 	Rabenseifner Choice = "rabenseifner"
 	// Spread sends every piece to the rank that reduces it, which keeps the order
 	// of ranks.
 	Spread Choice = "spread"
+	// Hierarchical works within each host, then between one rank of each host, then
+	// within each host again. It needs a Comm whose Machine knows the hosts.
+	Hierarchical Choice = "hierarchical"
 )
 
 // An Algorithm is an algorithm of an operation, with its requirements.
@@ -83,6 +92,23 @@ type Algorithm struct {
 	Commutative bool
 	// PowerOfTwo: it needs 1, 2, 4, 8, ... ranks.
 	PowerOfTwo bool
+	// Hosts: it needs several hosts, some of them with several ranks. If the operator
+	// does not commute, the ranks of each host must be consecutive.
+	Hosts bool
+	// InOrder: the ranks of each host must always be consecutive.
+	InOrder bool
+}
+
+// Serves tells whether the algorithm can serve n ranks on some hosts (nil: one host) with an
+// operator that commutes or not. Without an operator, commutes is true.
+func (a Algorithm) Serves(n int, hosts *Hosts, commutes bool) bool {
+	if a.Commutative && !commutes || a.PowerOfTwo && !powerOfTwo(n) {
+		return false
+	}
+	if !a.Hosts {
+		return true
+	}
+	return hosts.Where() == ManyHosts && (hosts.members == nil || commutes && !a.InOrder)
 }
 
 // Algorithms returns the algorithms of an operation, the plain reference first, and
@@ -127,27 +153,46 @@ type entry[F any] struct {
 	run         F
 	commutative bool // needs a commutative operator
 	powerOfTwo  bool // needs a power of two of ranks
+	hosts       bool // needs several hosts, some with several ranks
+	inOrder     bool // needs hosts whose ranks are consecutive
 }
 
 func (t table[F]) list(op Operation) []Algorithm {
 	var list []Algorithm
 	for _, e := range t {
-		list = append(list, Algorithm{Operation: op, Name: e.name, Commutative: e.commutative, PowerOfTwo: e.powerOfTwo})
+		list = append(list, e.algorithm(op))
 	}
 	return list
 }
 
-// pick returns the algorithm of the caller's choice if it can serve n ranks and the
-// operator. Otherwise it returns the one named auto, which must be in the table and
-// must be able to serve them.
-func (t table[F]) pick(choose, auto Choice, n int, commutes bool) (F, error) {
+func (e *entry[F]) algorithm(op Operation) Algorithm {
+	return Algorithm{
+		Operation: op, Name: e.name, Commutative: e.commutative, PowerOfTwo: e.powerOfTwo, Hosts: e.hosts, InOrder: e.inOrder,
+	}
+}
+
+// A need is what an algorithm is needed for.
+type need struct {
+	op       Operation
+	bytes    int  // as Tuning counts them
+	commutes bool // there is no operator, or it commutes
+}
+
+// pick returns the algorithm of the caller's choice, or for Auto that which the
+// machine prefers, if it can serve. Otherwise it returns the one named auto, which must
+// be in the table and must be able to serve.
+func (t table[F]) pick(c Comm, choose, auto Choice, w need) (F, error) {
+	n, m := c.Size(), c.Machine()
+	if choose == Auto {
+		choose = m.choose(w.op, n, w.bytes)
+	}
 	if choose != Auto {
 		e := t.named(choose)
 		if e == nil {
 			var none F
 			return none, errclass.New(errclass.Arg, "there is no algorithm %q for this operation: see coll.Algorithms", choose)
 		}
-		if (commutes || !e.commutative) && (n&(n-1) == 0 || !e.powerOfTwo) {
+		if e.algorithm(w.op).Serves(n, m.known(), w.commutes) {
 			return e.run, nil
 		}
 	}

@@ -25,7 +25,7 @@ func Allgather(c Comm, in, out []byte, s *Scratch, choose Choice) error {
 		}
 		copy(out[rank*piece:], in)
 	}
-	run, err := allgathers.pick(choose, chooseAllgather(n, len(out)), n, true)
+	run, err := allgathers.pick(c, choose, chooseAllgather(n, len(out), c.Machine().far()), need{OpAllgather, piece, true})
 	if err != nil || n == 1 || piece == 0 {
 		return err
 	}
@@ -110,7 +110,8 @@ func Allgatherv(c Comm, in []byte, out [][]byte, s *Scratch, choose Choice) erro
 		}
 		copy(out[rank], in)
 	}
-	run, err := allgathervs.pick(choose, chooseAllgatherv(n, total(out)), n, true)
+	bytes := total(out)
+	run, err := allgathervs.pick(c, choose, chooseAllgatherv(n, bytes, c.Machine().far()), need{OpAllgatherv, bytes / n, true})
 	if err != nil || n == 1 {
 		return err
 	}

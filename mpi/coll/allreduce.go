@@ -28,11 +28,11 @@ func Allreduce(c Comm, in, out []byte, t *datatype.Type, count int, op *reduce.O
 		return err
 	}
 	n, commutes := c.Size(), op.Commutative()
-	auto := chooseAllreduce(n, bytes, count, commutes)
-	if choose == Auto && auto == Doubling && bytes > 0 {
+	auto := chooseAllreduce(n, bytes, commutes)
+	if choose == Auto && auto == Doubling && bytes > 0 && c.Machine() == nil {
 		return allreduceDoubling(c, r, out, s) // also for one rank, where it does nothing
 	}
-	run, err := allreduces.pick(choose, auto, n, commutes)
+	run, err := allreduces.pick(c, choose, auto, need{OpAllreduce, bytes, commutes})
 	if err != nil || n == 1 || bytes == 0 {
 		return err
 	}

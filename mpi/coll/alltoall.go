@@ -5,6 +5,7 @@ type alltoallFunc = func(c Comm, in, out []byte, s *Scratch) error
 var alltoalls = table[alltoallFunc]{
 	{name: Linear, run: alltoallLinear},
 	{name: Pairwise, run: alltoallPairwise},
+	{name: Batches, run: alltoallBatches},
 	{name: Bruck, run: alltoallBruck},
 }
 
@@ -23,7 +24,7 @@ func Alltoall(c Comm, in, out []byte, s *Scratch, choose Choice) error {
 		}
 		copy(out[rank*piece:(rank+1)*piece], in[rank*piece:])
 	}
-	run, err := alltoalls.pick(choose, chooseAlltoall(n, piece), n, true)
+	run, err := alltoalls.pick(c, choose, chooseAlltoall(n, piece), need{OpAlltoall, piece, true})
 	if err != nil || n == 1 || piece == 0 {
 		return err
 	}
@@ -33,17 +34,34 @@ func Alltoall(c Comm, in, out []byte, s *Scratch, choose Choice) error {
 	return run(c, in, out, s)
 }
 
-// alltoallLinear begins everything at once, in an order that spreads the load: at
-// any time the ranks send to different ranks.
+// alltoallLinear begins everything at once.
 func alltoallLinear(c Comm, in, out []byte, s *Scratch) error {
+	return alltoallRounds(c, in, out, s, 1, c.Size())
+}
+
+// alltoallBatches: for many ranks everything at once would be too much for those that
+// receive it.
+func alltoallBatches(c Comm, in, out []byte, s *Scratch) error {
+	n := c.Size()
+	for k := 1; k < n; k += alltoallBatch {
+		if err := alltoallRounds(c, in, out, s, k, min(k+alltoallBatch, n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// alltoallRounds does rounds first to end-1 at once. In round k every rank sends to the
+// rank k further, so at any time the ranks send to different ranks.
+func alltoallRounds(c Comm, in, out []byte, s *Scratch, first, end int) error {
 	n, rank := c.Size(), c.Rank()
 	piece := len(out) / n
 	f := s.flight()
-	for k := 1; k < n; k++ {
+	for k := first; k < end; k++ {
 		from := (rank - k + n) % n
 		f.recv(c, from, out[from*piece:(from+1)*piece])
 	}
-	for k := 1; k < n; k++ {
+	for k := first; k < end; k++ {
 		to := (rank + k) % n
 		f.send(c, to, in[to*piece:(to+1)*piece])
 	}

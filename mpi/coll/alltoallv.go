@@ -7,6 +7,7 @@ type alltoallvFunc = func(c Comm, in, out [][]byte, s *Scratch) error
 var alltoallvs = table[alltoallvFunc]{
 	{name: Linear, run: alltoallvLinear},
 	{name: Pairwise, run: alltoallvPairwise},
+	{name: Batches, run: alltoallvBatches},
 }
 
 // Alltoallv is Alltoall with pieces of any length: in[r] is sent to rank r, and
@@ -28,7 +29,7 @@ func Alltoallv(c Comm, in, out [][]byte, s *Scratch, choose Choice) error {
 		}
 		copy(out[rank], in[rank])
 	}
-	run, err := alltoallvs.pick(choose, chooseAlltoallv(n), n, true)
+	run, err := alltoallvs.pick(c, choose, chooseAlltoallv(n), need{op: OpAlltoallv, commutes: true})
 	if err != nil || n == 1 {
 		return err
 	}
@@ -39,13 +40,28 @@ func Alltoallv(c Comm, in, out [][]byte, s *Scratch, choose Choice) error {
 }
 
 func alltoallvLinear(c Comm, in, out [][]byte, s *Scratch) error {
+	return alltoallvRounds(c, in, out, s, 1, c.Size())
+}
+
+func alltoallvBatches(c Comm, in, out [][]byte, s *Scratch) error {
+	n := c.Size()
+	for k := 1; k < n; k += alltoallBatch {
+		if err := alltoallvRounds(c, in, out, s, k, min(k+alltoallBatch, n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// alltoallvRounds is alltoallRounds with pieces of any length.
+func alltoallvRounds(c Comm, in, out [][]byte, s *Scratch, first, end int) error {
 	n, rank := c.Size(), c.Rank()
 	f := s.flight()
-	for k := 1; k < n; k++ {
+	for k := first; k < end; k++ {
 		from := (rank - k + n) % n
 		f.recv(c, from, out[from])
 	}
-	for k := 1; k < n; k++ {
+	for k := first; k < end; k++ {
 		to := (rank + k) % n
 		f.send(c, to, in[to])
 	}

@@ -10,10 +10,10 @@ var barriers = table[barrierFunc]{
 
 // Barrier returns when every rank has called it (MPI-4.1, 6.3).
 func Barrier(c Comm, choose Choice) error {
-	if choose == Auto {
+	if choose == Auto && c.Machine() == nil {
 		return barrierDissemination(c)
 	}
-	run, err := barriers.pick(choose, Dissemination, c.Size(), true)
+	run, err := barriers.pick(c, choose, Dissemination, need{op: OpBarrier, commutes: true})
 	if err != nil {
 		return err
 	}
@@ -44,6 +44,14 @@ func barrierLinear(c Comm) error {
 // barrierBinomial reports up a tree, and the root releases the ranks down the same
 // tree: the fewest messages, 2(n-1), in twice a logarithm of rounds.
 func barrierBinomial(c Comm) error {
+	if err := report(c); err != nil {
+		return err
+	}
+	return release(c)
+}
+
+// report tells rank 0, up a tree, that all ranks are here.
+func report(c Comm) error {
 	n, rank := c.Size(), c.Rank()
 	mask := 1
 	for ; mask < n && rank&mask == 0; mask <<= 1 {
@@ -54,9 +62,18 @@ func barrierBinomial(c Comm) error {
 		}
 	}
 	if rank != 0 {
-		if err := c.Send(rank&^mask, nil); err != nil {
-			return err
-		}
+		return c.Send(rank&^mask, nil)
+	}
+	return nil
+}
+
+// release tells all ranks, down the same tree, that rank 0 goes on.
+func release(c Comm) error {
+	n, rank := c.Size(), c.Rank()
+	mask := 1
+	for ; mask < n && rank&mask == 0; mask <<= 1 {
+	}
+	if rank != 0 {
 		if err := c.Recv(rank&^mask, nil); err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ var bcasts = table[bcastFunc]{
 	{name: Chain, run: bcastChain},
 	{name: ScatterDoubling, run: bcastScatterDoubling, powerOfTwo: true},
 	{name: ScatterRing, run: bcastScatterRing},
+	{name: ScatterBruck, run: bcastScatterBruck},
 }
 
 // Bcast copies the root's buf to every rank (MPI-4.1, 6.4). len(buf) is the same on
@@ -17,7 +18,7 @@ func Bcast(c Comm, buf []byte, root int, s *Scratch, choose Choice) error {
 	if err := checkRoot(root, n); err != nil {
 		return err
 	}
-	run, err := bcasts.pick(choose, chooseBcast(n, len(buf)), n, true)
+	run, err := bcasts.pick(c, choose, chooseBcast(n, len(buf), c.Machine().far()), need{OpBcast, len(buf), true})
 	if err != nil || n == 1 || len(buf) == 0 {
 		return err
 	}

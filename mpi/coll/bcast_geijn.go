@@ -32,6 +32,31 @@ func bcastScatterRing(c Comm, buf []byte, root int, _ *Scratch) error {
 	return ringBlocks(c, b, buf, fromRoot(c.Rank(), root, b.n))
 }
 
+// bcastScatterBruck gathers as allgatherBruck does, but into place: blocks that go on
+// at the beginning of buf are two messages.
+func bcastScatterBruck(c Comm, buf []byte, root int, s *Scratch) error {
+	b := blocks{count: len(buf), size: 1, n: c.Size()}
+	if err := scatterBlocks(c, b, buf, root); err != nil {
+		return err
+	}
+	v := fromRoot(c.Rank(), root, b.n)
+	for d := 1; d < b.n; d <<= 1 {
+		more := min(d, b.n-d)
+		before, next := (v-d+b.n)%b.n, (v+d)%b.n
+		f := s.flight()
+		for _, in := range b.around(buf, next, more) {
+			f.recv(c, ranked(next, root, b.n), in)
+		}
+		for _, out := range b.around(buf, v, more) {
+			f.send(c, ranked(before, root, b.n), out)
+		}
+		if err := f.land(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // scatterBlocks brings block v of the root's buf to v, along a binomial tree. A
 // rank receives the blocks of its whole subtree in one message.
 func scatterBlocks(c Comm, b blocks, buf []byte, root int) error {

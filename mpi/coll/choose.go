@@ -19,6 +19,9 @@ const (
 	// bcastDoublingBytesMax: up to here recursive doubling gathers the pieces
 	// again, in fewer rounds than a ring.
 	bcastDoublingBytesMax = 512 << 10
+	// bcastRingPieceBytesMin is the smallest piece that passes through all ranks. With
+	// less, a ring has too many rounds.
+	bcastRingPieceBytesMin = 4 << 10
 	// bcastChainSegmentBytes is the segment of a Chain.
 	bcastChainSegmentBytes = 64 << 10
 
@@ -28,15 +31,17 @@ const (
 	// allgatherShortBytesMax is the length of all pieces together up to which the
 	// number of rounds matters.
 	allgatherShortBytesMax = 64 << 10
+	// allgatherRingPieceBytesMin is the smallest piece for which a ring has time enough.
+	allgatherRingPieceBytesMin = 1 << 10
 
 	// alltoallBruckBytesMax: for pieces up to this size Bruck's copies pay off, if
 	// there are more than fewRanksMax ranks.
 	alltoallBruckBytesMax = 256
-	// alltoallLinearBytesMax: pieces up to this size are all sent at once, to at
-	// most alltoallLinearRanksMax ranks. For pieces of any length, where a rank
-	// does not know all sizes, only the number of ranks decides.
+	// alltoallLinearBytesMax: pieces up to this size are sent to alltoallBatch ranks
+	// at once. For pieces of any length, where a rank does not know all sizes, only
+	// the number of ranks decides.
 	alltoallLinearBytesMax = 32 << 10
-	alltoallLinearRanksMax = 32
+	alltoallBatch          = 32
 
 	// reduceTreeBytesMax: up to here a tree carries the whole vector.
 	reduceTreeBytesMax = 64 << 10
@@ -49,6 +54,34 @@ const (
 	// reduceScatterHalvingBytesMax: above it pairs exchange only the parts needed.
 	reduceScatterHalvingBytesMax = 256 << 10
 
+	// What follows decides between hierarchical algorithms and the others, where package
+	// collsim has the crossings: 2 to 64 hosts of 8 to 32 ranks, with 10 µs and 12.5 GB/s
+	// between them.
+
+	// farRingPieceBytesMin is the smallest piece that passes through all ranks if each
+	// is on a host of its own.
+	farRingPieceBytesMin = 512 << 10
+	// Up to these sizes the number of messages between hosts matters. (A ring of all ranks
+	// crosses every host's link once, as leaders do, so it is best for a large bcast.)
+	hostsBcastBytesMax     = 512 << 10
+	hostsGatherBytesMax    = 8 << 10
+	hostsAllgatherBytesMax = 2 << 10
+	hostsReduceBytesMax    = 128 << 10
+	// hostsReduceScatterBytesMin: from here on every host gets its part once, and not once
+	// for each rank that it has.
+	hostsReduceScatterBytesMin = 32 << 10
+	// hostsAlltoallFewHosts: on so few hosts, leaders save messages if a rank sends a
+	// host at most hostsAlltoallBytesMax.
+	hostsAlltoallFewHosts = 16
+	hostsAlltoallBytesMax = 1 << 10
+	// On more, they save bytes, as Bruck sends each piece half a logarithm of times. So the
+	// block that one host sends another, times that, must be at least
+	// hostsAlltoallSavedBytesMin, of pieces of at most hostsAlltoallPieceBytesMax. A leader's
+	// memory is limited to hostsAlltoallMemoryMax.
+	hostsAlltoallSavedBytesMin = 48 << 10
+	hostsAlltoallPieceBytesMax = 64
+	hostsAlltoallMemoryMax     = 64 << 20
+
 	// interGatherBytesMax: up to here the sending group of an inter-communicator
 	// collects before it sends.
 	interGatherBytesMax = 2 << 10
@@ -59,12 +92,26 @@ func powerOfTwo(n int) bool { return n&(n-1) == 0 }
 // floorPowerOfTwo returns the largest power of two that is at most n ≥ 1.
 func floorPowerOfTwo(n int) int { return 1 << (bits.Len(uint(n)) - 1) }
 
-func chooseBcast(n, bytes int) Choice {
+// ringPieceBytesMin returns the smallest piece for a ring: near where a message takes as
+// long as within a host, farRingPieceBytesMin where every message is between hosts.
+func ringPieceBytesMin(near int, far bool) int {
+	if far {
+		return farRingPieceBytesMin
+	}
+	return near
+}
+
+// In these functions, far means that every rank is on a host of its own.
+
+func chooseBcast(n, bytes int, far bool) Choice {
+	ring := bytes/n >= ringPieceBytesMin(bcastRingPieceBytesMin, far)
 	switch {
 	case bytes <= bcastTreeBytesMax || n <= fewRanksMax:
 		return Binomial
-	case powerOfTwo(n) && bytes <= bcastDoublingBytesMax:
+	case powerOfTwo(n) && (bytes <= bcastDoublingBytesMax || !ring):
 		return ScatterDoubling
+	case !ring:
+		return ScatterBruck
 	}
 	return ScatterRing
 }
@@ -78,8 +125,8 @@ func chooseGather(bytes int) Choice {
 }
 
 // chooseAllgather chooses for pieces of bytes in all.
-func chooseAllgather(n, bytes int) Choice {
-	few, short := n <= fewRanksMax, bytes <= allgatherShortBytesMax
+func chooseAllgather(n, bytes int, far bool) Choice {
+	few, short := n <= fewRanksMax, allgatherShort(n, bytes, far)
 	switch {
 	case n == 2:
 		return Ring // one exchange
@@ -93,11 +140,16 @@ func chooseAllgather(n, bytes int) Choice {
 	return Ring
 }
 
-func chooseAllgatherv(n, bytes int) Choice {
+// allgatherShort tells whether the number of rounds matters.
+func allgatherShort(n, bytes int, far bool) bool {
+	return bytes <= allgatherShortBytesMax || bytes/n < ringPieceBytesMin(allgatherRingPieceBytesMin, far)
+}
+
+func chooseAllgatherv(n, bytes int, far bool) Choice {
 	switch {
 	case n == 2:
 		return Ring
-	case bytes <= allgatherShortBytesMax:
+	case allgatherShort(n, bytes, far):
 		return Bruck
 	case n <= fewRanksMax:
 		return Linear
@@ -114,17 +166,22 @@ func chooseAlltoall(n, bytes int) Choice {
 		return Linear
 	case bytes <= alltoallBruckBytesMax:
 		return Bruck
-	case bytes <= alltoallLinearBytesMax && n <= alltoallLinearRanksMax:
+	case bytes > alltoallLinearBytesMax:
+		return Pairwise
+	case n <= alltoallBatch:
 		return Linear
 	}
-	return Pairwise
+	return Batches
 }
 
 func chooseAlltoallv(n int) Choice {
-	if n > 2 && n <= alltoallLinearRanksMax {
+	switch {
+	case n == 2:
+		return Pairwise
+	case n <= alltoallBatch:
 		return Linear
 	}
-	return Pairwise
+	return Batches
 }
 
 func chooseReduce(n, bytes, count int) Choice {
@@ -134,9 +191,9 @@ func chooseReduce(n, bytes, count int) Choice {
 	return Rabenseifner
 }
 
-func chooseAllreduce(n, bytes, count int, commutes bool) Choice {
+func chooseAllreduce(n, bytes int, commutes bool) Choice {
 	switch {
-	case bytes <= allreduceDoublingBytesMax || count < n:
+	case bytes <= allreduceDoublingBytesMax:
 		return Doubling
 	case commutes && n > fewRanksMax && bytes >= allreduceRingBytesMin && bytes/n >= allreduceRingPieceBytesMin:
 		return Ring
@@ -153,4 +210,38 @@ func chooseReduceScatter(n, bytes int, commutes bool) Choice {
 		return Halving
 	}
 	return Pairwise
+}
+
+// chooseHierarchy tells whether a hierarchical algorithm is best on ranks of some hosts,
+// for bytes as Tuning counts them.
+func chooseHierarchy(op Operation, h *Hosts, bytes int) bool {
+	n, hosts := len(h.of), h.Size()
+	switch op {
+	case OpBarrier, OpScan, OpExscan:
+		return true
+	case OpBcast:
+		return bytes <= hostsBcastBytesMax || bytes/n < bcastRingPieceBytesMin
+	case OpGather, OpScatter:
+		return bytes <= hostsGatherBytesMax
+	case OpAllgather, OpAllgatherv:
+		return bytes <= hostsAllgatherBytesMax
+	case OpAlltoall:
+		return chooseHostsAlltoall(n, hosts, bytes)
+	case OpReduce:
+		return bytes <= hostsReduceBytesMax
+	case OpAllreduce:
+		return bytes <= allreduceDoublingBytesMax && !h.aligned()
+	case OpReduceScatter:
+		return bytes >= hostsReduceScatterBytesMin
+	}
+	return false
+}
+
+func chooseHostsAlltoall(n, hosts, bytes int) bool {
+	local := (n + hosts - 1) / hosts
+	if hosts <= hostsAlltoallFewHosts {
+		return local*bytes <= hostsAlltoallBytesMax
+	}
+	saved := local * local * bytes * (bits.Len(uint(n))/2 - 1)
+	return bytes <= hostsAlltoallPieceBytesMax && saved >= hostsAlltoallSavedBytesMin && n*local*bytes <= hostsAlltoallMemoryMax
 }

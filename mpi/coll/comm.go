@@ -12,6 +12,9 @@ type Comm interface {
 	Rank() int
 	// Size returns the number of ranks.
 	Size() int
+	// Machine returns what is known of the machine, for example which hosts the ranks
+	// are on. It must agree on all ranks. nil means that nothing is known.
+	Machine() *Machine
 	// Send returns when b may be used again. That may be long before it is
 	// received, or only after.
 	Send(to int, b []byte) error

@@ -22,7 +22,9 @@
 //     the other ranks.
 //   - Pieces of zero bytes are not sent.
 //
-// Each operation has a file with its algorithms and the table of them; choose.go
-// holds all thresholds. Algorithms lists the algorithms for tests and benchmarks.
-// Package colltest is an in-memory Comm for tests; operators are in package reduce.
+// Each operation has a file with its algorithms and the table of them; hierarchy.go
+// has those for ranks on several hosts. choose.go holds all thresholds, and tuning.go
+// reads tables that overrule them. Algorithms lists the algorithms for tests and
+// benchmarks. Package colltest is an in-memory Comm for tests, and package collsim a
+// simulation of many ranks; operators are in package reduce.
 package coll

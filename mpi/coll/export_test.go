@@ -3,18 +3,20 @@ package coll
 // CheckChoices panics if a choice for so many ranks and bytes is not in its
 // table, or needs what is not there.
 func CheckChoices(n, bytes int) {
-	check(bcasts, chooseBcast(n, bytes), n, false)
+	for _, far := range []bool{false, true} {
+		check(bcasts, chooseBcast(n, bytes, far), n, false)
+		check(allgathers, chooseAllgather(n, bytes, far), n, false)
+		check(allgathervs, chooseAllgatherv(n, bytes, far), n, false)
+	}
 	check(gathers, chooseGather(bytes), n, false)
 	check(scatters, chooseGather(bytes), n, false)
-	check(allgathers, chooseAllgather(n, bytes), n, false)
-	check(allgathervs, chooseAllgatherv(n, bytes), n, false)
 	check(alltoalls, chooseAlltoall(n, bytes), n, false)
 	check(alltoallvs, chooseAlltoallv(n), n, false)
 	for _, count := range []int{1, bytes} {
 		check(reduces, chooseReduce(n, bytes, count), n, false)
-		for _, commutes := range []bool{false, true} {
-			check(allreduces, chooseAllreduce(n, bytes, count, commutes), n, commutes)
-		}
+	}
+	for _, commutes := range []bool{false, true} {
+		check(allreduces, chooseAllreduce(n, bytes, commutes), n, commutes)
 	}
 	check(reduceScatters, chooseReduceScatter(n, bytes, false), n, false)
 	check(reduceScatters, chooseReduceScatter(n, bytes, true), n, true)

@@ -28,7 +28,7 @@ func Gather(c Comm, in, out []byte, root int, s *Scratch, choose Choice) error {
 			copy(out[root*piece:], in)
 		}
 	}
-	run, err := gathers.pick(choose, chooseGather(piece), n, true)
+	run, err := gathers.pick(c, choose, chooseGather(piece), need{OpGather, piece, true})
 	if err != nil || n == 1 || piece == 0 {
 		return err
 	}

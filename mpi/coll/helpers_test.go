@@ -29,12 +29,13 @@ var lengths = []int{0, 1, 5, 16, 97, 3000}
 type plain struct {
 	n      int
 	choose coll.Choice
+	hosts  []int // nil: nothing is known of them
 	rng    *rand.Rand
 	seed   uint64
 }
 
 func (p *plain) String() string {
-	return fmt.Sprintf("seed=%d n=%d algorithm=%q", p.seed, p.n, p.choose)
+	return fmt.Sprintf("seed=%d n=%d algorithm=%q hosts=%v", p.seed, p.n, p.choose, p.hosts)
 }
 
 // every calls f for each number of ranks and each algorithm, Auto included.
@@ -53,7 +54,14 @@ func every(t *testing.T, op coll.Operation, f func(t *testing.T, p *plain)) {
 					continue
 				}
 				seed := uint64(n*1000 + len(choose))
-				f(t, &plain{n: n, choose: choose, seed: seed, rng: rand.New(rand.NewPCG(seed, 1))})
+				p := &plain{n: n, choose: choose, seed: seed, rng: rand.New(rand.NewPCG(seed, 1))}
+				if choose != coll.Hierarchical {
+					f(t, p)
+					continue
+				}
+				for _, p.hosts = range hostMaps(p.rng, n) {
+					f(t, p)
+				}
 			}
 		})
 	}
@@ -64,8 +72,27 @@ func (p *plain) run(t *testing.T, f func(c coll.Comm, s *coll.Scratch) error) {
 	t.Helper()
 	p.seed++
 	scratch := make([]coll.Scratch, p.n)
-	err := colltest.New(p.n, p.seed).Run(func(c coll.Comm) error { return f(c, &scratch[c.Rank()]) })
+	w := colltest.New(p.n, p.seed)
+	if p.hosts != nil {
+		w.On(p.hosts)
+	}
+	err := w.Run(func(c coll.Comm) error { return f(c, &scratch[c.Rank()]) })
 	require.NoError(t, err, p.String())
+}
+
+// hostMaps are ways to spread n ranks over hosts: as many consecutive ranks on each host as
+// far as they reach, any numbers of consecutive ranks, and any ranks.
+func hostMaps(rng *rand.Rand, n int) [][]int {
+	even, uneven, mixed := make([]int, n), make([]int, n), make([]int, n)
+	each := 1 + rng.IntN(4)
+	for i := range n {
+		even[i] = i / each
+		if i > 0 {
+			uneven[i] = uneven[i-1] - rng.IntN(3)/2 // the number of a host means nothing
+		}
+		mixed[i] = rng.IntN(5)
+	}
+	return [][]int{even, uneven, mixed}
 }
 
 // roots are some ranks, first and last included.

@@ -28,6 +28,9 @@ func TestMixture(t *testing.T) {
 	for seed := range seeds {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		p := &plain{n: 1 + rng.IntN(9), seed: seed, rng: rng}
+		if rng.IntN(2) == 0 {
+			p.hosts = hostMaps(rng, p.n)[rng.IntN(3)]
+		}
 		program := make([]step, 10)
 		for i := range program {
 			program[i] = p.step()

@@ -42,7 +42,7 @@ func Reduce(c Comm, in, out []byte, t *datatype.Type, count int, op *reduce.Op, 
 	if err != nil {
 		return err
 	}
-	run, err := reduces.pick(choose, chooseReduce(n, bytes, count), n, op.Commutative())
+	run, err := reduces.pick(c, choose, chooseReduce(n, bytes, count), need{OpReduce, bytes, op.Commutative()})
 	if err != nil || n == 1 || bytes == 0 {
 		return err
 	}

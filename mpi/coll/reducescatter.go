@@ -25,6 +25,14 @@ func (p parts) at(i int) int {
 	return sum * p.size
 }
 
+// count returns the number of rank i's elements.
+func (p parts) count(i int) int {
+	if p.counts == nil {
+		return p.block
+	}
+	return p.counts[i]
+}
+
 // of returns the parts of ranks i to j-1.
 func (p parts) of(buf []byte, i, j int) []byte { return buf[p.at(i):p.at(j)] }
 
@@ -78,7 +86,7 @@ func reduceScatter(c Comm, in, out []byte, p parts, sum int, t *datatype.Type, o
 	if err := checkLen("the whole vector", len(in), bytes); err != nil {
 		return err
 	}
-	run, err := reduceScatters.pick(choose, chooseReduceScatter(p.n, bytes, op.Commutative()), p.n, op.Commutative())
+	run, err := reduceScatters.pick(c, choose, chooseReduceScatter(p.n, bytes, op.Commutative()), need{OpReduceScatter, bytes, op.Commutative()})
 	if err != nil || bytes == 0 {
 		return err
 	}

@@ -22,7 +22,7 @@ var exscans = table[scanFunc]{
 // order, with op into out (MPI-4.1, 6.11.1). If in is nil, the contribution is in
 // out.
 func Scan(c Comm, in, out []byte, t *datatype.Type, count int, op *reduce.Op, s *Scratch, choose Choice) error {
-	return prefix(c, scans, in, out, t, count, op, s, choose)
+	return prefix(c, OpScan, scans, in, out, t, count, op, s, choose)
 }
 
 // Exscan is Scan without the caller's own contribution (MPI-4.1, 6.11.2). Rank 0
@@ -32,10 +32,10 @@ func Exscan(c Comm, in, out []byte, t *datatype.Type, count int, op *reduce.Op, 
 		defer s.release(s.mark())
 		out = s.bytes(len(out)) // scratch memory instead of the caller's out, which must not change
 	}
-	return prefix(c, exscans, in, out, t, count, op, s, choose)
+	return prefix(c, OpExscan, exscans, in, out, t, count, op, s, choose)
 }
 
-func prefix(c Comm, algorithms table[scanFunc], in, out []byte, t *datatype.Type, count int, op *reduce.Op, s *Scratch, choose Choice) error {
+func prefix(c Comm, name Operation, algorithms table[scanFunc], in, out []byte, t *datatype.Type, count int, op *reduce.Op, s *Scratch, choose Choice) error {
 	r, bytes, err := newReduction(t, count, op)
 	if err != nil {
 		return err
@@ -43,9 +43,8 @@ func prefix(c Comm, algorithms table[scanFunc], in, out []byte, t *datatype.Type
 	if err := contribution(in, out, bytes); err != nil {
 		return err
 	}
-	n := c.Size()
-	run, err := algorithms.pick(choose, Doubling, n, op.Commutative())
-	if err != nil || n == 1 || bytes == 0 {
+	run, err := algorithms.pick(c, choose, Doubling, need{name, bytes, op.Commutative()})
+	if err != nil || c.Size() == 1 || bytes == 0 {
 		return err
 	}
 	return run(c, r, out, s)

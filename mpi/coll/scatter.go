@@ -28,7 +28,7 @@ func Scatter(c Comm, in, out []byte, root int, s *Scratch, choose Choice) error 
 			copy(out, in[root*piece:])
 		}
 	}
-	run, err := scatters.pick(choose, chooseGather(piece), n, true)
+	run, err := scatters.pick(c, choose, chooseGather(piece), need{OpScatter, piece, true})
 	if err != nil || n == 1 || piece == 0 {
 		return err
 	}

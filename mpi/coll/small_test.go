@@ -20,6 +20,8 @@ type partner struct{ exchanges, others int }
 func (p *partner) Rank() int { return 0 }
 func (p *partner) Size() int { return 2 }
 
+func (p *partner) Machine() *coll.Machine { return nil }
+
 func (p *partner) Exchange(_ int, out []byte, _ int, in []byte) error {
 	p.exchanges++
 	copy(in, out)
@@ -131,8 +133,11 @@ func TestChoices(t *testing.T) {
 // A faulty communicator fails its k-th message.
 type faulty struct {
 	coll.Comm
-	left int
+	left    int
+	machine *coll.Machine
 }
+
+func (c *faulty) Machine() *coll.Machine { return c.machine }
 
 var errFaulty = errors.New("faulty")
 
@@ -185,6 +190,8 @@ func TestErrors(t *testing.T) {
 	const n, length = 5, 40
 	op, ty, count := operators[0].op, operators[0].t, length/operators[0].t.Size()
 	b := func(n int) []byte { return make([]byte, n) }
+	at := []int{0, 0, 1, 1, 1}
+	hosts := must(coll.NewHosts(at))
 	pieces := func() [][]byte { return [][]byte{b(length), b(length), b(length), b(length), b(length)} }
 	for op, f := range map[coll.Operation]func(c coll.Comm, choose coll.Choice) error{
 		coll.OpBarrier:    func(c coll.Comm, choose coll.Choice) error { return coll.Barrier(c, choose) },
@@ -217,11 +224,12 @@ func TestErrors(t *testing.T) {
 			for rank := range n {
 				for after := 0; ; after++ {
 					hit := false
-					err := colltest.New(n, uint64(after)).Run(func(c coll.Comm) error {
+					err := colltest.New(n, uint64(after)).On(at).Run(func(c coll.Comm) error {
 						if c.Rank() != rank {
 							return f(c, a.Name)
 						}
 						bad := &faulty{Comm: c, left: after}
+						bad.machine = coll.NewMachine(bad, hosts, nil)
 						err := f(bad, a.Name)
 						hit = bad.left < 0
 						assert.Equal(t, hit, errors.Is(err, errFaulty), "%s %s rank=%d after=%d", op, a.Name, rank, after)

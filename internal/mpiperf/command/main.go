@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -37,6 +38,7 @@ type options struct {
 	time         time.Duration
 	pin          string
 	check, json  bool
+	tune         string
 }
 
 // Main runs the command with the arguments behind its name, and returns the exit code. A
@@ -87,11 +89,42 @@ func (a *App) measure(ctx context.Context, p *mpi.Process, opt options, plan mpi
 		return err
 	}
 	defer undo()
+	if opt.tune != "" {
+		return a.tune(p, opt.tune, plan)
+	}
 	if opt.json {
 		return mpiperf.Run(p, plan, func(r mpiperf.Result) error { return r.WriteJSON(a.Out) })
 	}
 	table := mpiperf.Table{W: a.Out}
 	return mpiperf.Run(p, plan, table.Add)
+}
+
+// tune measures algorithms and writes a tuning table, at rank 0. A file that cannot be written is an
+// error before anything is measured.
+func (a *App) tune(p *mpi.Process, file string, plan mpiperf.Plan) error {
+	if p.World().Rank() != 0 {
+		return mpiperf.Tune(p, plan, nil)
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var table bytes.Buffer
+	if err := mpiperf.Tune(p, plan, &table); err != nil {
+		return err
+	}
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	if _, err := f.Write(table.Bytes()); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.Out, "%s is written: use it by %s=%s\n", file, mpi.TuningEnv, file)
+	return err
 }
 
 // errUsage marks a mistake in the command line.
@@ -128,13 +161,18 @@ Operations that do not make all ranks wait for each other (bcast, gather, scatte
 reduce_scatter, scan, exscan) are timed one by one with a barrier, not counted, after each; others one
 after another.
 
+With -tune, the tests choose operations, whose algorithms are measured on the job as it is, each for
+20 ms (-time) and sizes from 8 B to 1 MiB (-sizes). The fastest by size are written to a table that
+MPI_TUNING names in later jobs; comments in it say what was measured. -ranks adds smaller communicators.
+
 With -json, one object a line: test, method, size, window, median, p99, unit, ranks, iterations,
 batches, min, avg, max, checked.
 
 Exit codes: 0 success, 1 failure, 2 bad command line.`,
 		Example: `  mpiexec -n 2 mpibench latency
   mpiexec -n 8 mpibench -sizes 8-64KiB -ranks 2,4,8 allreduce bcast
-  mpiexec -n 4 mpibench -check -iterations 100 -json collectives`,
+  mpiexec -n 4 mpibench -check -iterations 100 -json collectives
+  mpiexec -n 8 mpibench -tune machine.tuning -ranks 4,8 collectives`,
 		SilenceUsage: true, SilenceErrors: true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		Args:              cobra.ArbitraryArgs,
@@ -153,6 +191,7 @@ Exit codes: 0 success, 1 failure, 2 bad command line.`,
 	f.StringVar(&opt.pin, "pin", "on", "bind each rank to a core: on (if there is one for each), off, or core numbers such as 0,1 for ranks in turn")
 	f.BoolVar(&opt.check, "check", false, "compare the contents of messages, too, in rounds that are not timed")
 	f.BoolVar(&opt.json, "json", false, "print one JSON object per line and measured point")
+	f.StringVar(&opt.tune, "tune", "", "measure the algorithms of collective operations, and write a table for MPI_TUNING to this file")
 	cmd.SetOut(help)
 	cmd.SetErr(help)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
@@ -166,6 +205,8 @@ func (o *options) plan(tests []string) (p mpiperf.Plan, err error) {
 	switch {
 	case o.window < 1:
 		return p, usageError{fmt.Errorf("bad -window %d: choose 1 to %d", o.window, mpiperf.WindowMax)}
+	case o.tune != "" && o.json:
+		return p, usageError{errors.New("-tune writes a table, and no -json")}
 	case o.batches < 1:
 		return p, usageError{fmt.Errorf("bad -batches %d: choose 1 to %d", o.batches, mpiperf.BatchesMax)}
 	}

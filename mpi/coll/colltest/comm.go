@@ -16,12 +16,17 @@ type comm struct {
 	base, size int // the rank's own group
 	farBase    int // the group that messages go to
 	far        int
+	machine    *coll.Machine
 }
 
 var _ coll.Remote = (*comm)(nil)
 
-func (c *comm) Rank() int       { return c.p.id - c.base }
-func (c *comm) Size() int       { return c.size }
+func (c *comm) Rank() int { return c.p.id - c.base }
+func (c *comm) Size() int { return c.size }
+
+// Machine is what World.On and World.Tune said.
+func (c *comm) Machine() *coll.Machine { return c.machine }
+
 func (c *comm) RemoteSize() int { return c.far }
 
 func (c *comm) Local() coll.Comm {
@@ -74,6 +79,9 @@ func (c *comm) begin(o *op) (coll.Pending, error) {
 	if o.send {
 		w.messages++
 		w.bytes += len(o.buf)
+		if w.hosts != nil && w.hosts.Of()[p.id] != w.hosts.Of()[there] {
+			w.between++
+		}
 		w.pairs[p.id*len(w.procs)+there].post(o)
 	} else {
 		w.pairs[there*len(w.procs)+p.id].post(o)

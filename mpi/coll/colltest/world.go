@@ -23,6 +23,10 @@ type World struct {
 	eager  func() bool // whether the next send does not wait for its receive
 	slow   []bool      // ranks that usually run only when no other can
 
+	hosts   *coll.Hosts  // of the first group; nil: unknown
+	tuning  *coll.Tuning // nil: none
+	between int          // messages between hosts
+
 	messages, bytes int
 }
 
@@ -57,6 +61,26 @@ func newWorld(a, b int, seed uint64) *World {
 	return w
 }
 
+// On says which hosts the ranks of a World of one group are on, by any numbers. It
+// returns the World.
+func (w *World) On(hosts []int) *World {
+	h, err := coll.NewHosts(hosts)
+	if err != nil || len(hosts) != len(w.procs) {
+		panic("colltest: On needs a host for each rank of a World of one group")
+	}
+	w.hosts = h
+	return w
+}
+
+// Tune gives all ranks a tuning table. It returns the World.
+func (w *World) Tune(t *coll.Tuning) *World {
+	w.tuning = t
+	return w
+}
+
+// Between returns the number of messages between ranks on different hosts.
+func (w *World) Between() int { return w.between }
+
 // Messages returns the number of messages that were sent.
 func (w *World) Messages() int { return w.messages }
 
@@ -66,7 +90,11 @@ func (w *World) Bytes() int { return w.bytes }
 // Run calls f for every rank and returns when all have returned, with the errors of
 // f and those that the World found.
 func (w *World) Run(f func(c coll.Comm) error) error {
-	return w.run(func(p *proc) error { return f(&comm{p: p, size: w.groups[0], far: w.groups[0]}) })
+	return w.run(func(p *proc) error {
+		c := &comm{p: p, size: w.groups[0], far: w.groups[0]}
+		c.machine = coll.NewMachine(c, w.hosts, w.tuning)
+		return f(c)
+	})
 }
 
 // RunInter calls f for every rank of both groups, 0 and 1.

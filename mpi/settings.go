@@ -1,0 +1,139 @@
+package mpi
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/viaduct-hpc/viaduct/mpi/boot"
+	"github.com/viaduct-hpc/viaduct/mpi/coll"
+	"github.com/viaduct-hpc/viaduct/mpi/errclass"
+)
+
+// Settings that must be the same in all processes of a job, because they decide which messages
+// collective operations send, are those of rank 0. It publishes them beside its host. If they are
+// wrong, it publishes that instead, so that all processes end with the same error, and none waits.
+const settingsKey = "mpi-settings-"
+
+// settings are the settings of rank 0.
+type settings struct {
+	ranksPerHost int          // 0: the hosts are what they are
+	tuning       *coll.Tuning // nil: none
+}
+
+// settingsText is the form in which settings travel: JSON, compressed, in base64, as launchers do
+// not take every text.
+type settingsText struct {
+	RanksPerHost int    `json:"ranks_per_host,omitempty"`
+	Tuning       string `json:"tuning,omitempty"`
+	Wrong        string `json:"wrong,omitempty"`
+}
+
+// wrongBytesMax limits the error that rank 0 publishes.
+const wrongBytesMax = 1 << 10
+
+// ownSettings returns this process's settings.
+func ownSettings(o Options) (settings, error) {
+	s := settings{ranksPerHost: o.RanksPerHost}
+	if text := os.Getenv(RanksPerHostEnv); text != "" && s.ranksPerHost == 0 {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return s, errclass.New(errclass.Arg, "%s is %.40q: give a number of ranks", RanksPerHostEnv, text)
+		}
+		s.ranksPerHost = n
+	}
+	if s.ranksPerHost < 0 {
+		return s, errclass.New(errclass.Arg, "%d ranks per host: give a number of ranks, or 0", s.ranksPerHost)
+	}
+	if o.Tuning == "" {
+		return s, nil
+	}
+	f, err := os.Open(o.Tuning)
+	if err != nil {
+		return s, errclass.Wrap(errclass.Arg, err, "the tuning table")
+	}
+	defer f.Close()
+	s.tuning, err = coll.ParseTuning(o.Tuning, f)
+	return s, err
+}
+
+// tellSettings publishes the settings of rank 0.
+func (p *Process) tellSettings(ctx context.Context, o Options) error {
+	if p.boot.Rank() != 0 || p.boot.Size() == 1 {
+		return nil
+	}
+	var t settingsText
+	s, err := ownSettings(o)
+	t.RanksPerHost = s.ranksPerHost
+	if s.tuning != nil {
+		t.Tuning = s.tuning.String()
+	}
+	if err != nil {
+		t.Wrong = err.Error()[:min(len(err.Error()), wrongBytesMax)]
+	}
+	return tellText(ctx, p.boot, t, textBytesMax)
+}
+
+// tellText publishes settings in at most max bytes, or an error in their place.
+func tellText(ctx context.Context, b boot.Boot, t settingsText, max int) error {
+	text := t.encode()
+	if len(text) > max {
+		text = settingsText{Wrong: "the tuning table is too long for the launcher: leave out operations, ranks or sizes"}.encode()
+	}
+	return tell(ctx, b, settingsKey, text)
+}
+
+// encode returns the settings as text for a launcher.
+func (t settingsText) encode() string {
+	var b bytes.Buffer
+	w, _ := flate.NewWriter(&b, flate.BestCompression) // fails for a wrong level only
+	_ = json.NewEncoder(w).Encode(t)                   // neither this type nor a Buffer can fail
+	_ = w.Close()
+	return base64.RawURLEncoding.EncodeToString(b.Bytes())
+}
+
+// settingsBytesMax limits what is read of the settings of rank 0.
+const settingsBytesMax = 2 * coll.TuningBytesMax
+
+// learnSettings takes the settings of rank 0.
+func (p *Process) learnSettings(ctx context.Context, o Options) (err error) {
+	if p.boot.Size() == 1 {
+		p.told, err = ownSettings(o)
+		return err
+	}
+	text, err := learn(ctx, p.boot, settingsKey, 0)
+	if err != nil {
+		return err
+	}
+	p.told, err = parseSettings(text)
+	return err
+}
+
+func parseSettings(text string) (s settings, err error) {
+	var t settingsText
+	packed, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil {
+		d := json.NewDecoder(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), settingsBytesMax))
+		d.DisallowUnknownFields()
+		err = d.Decode(&t)
+	}
+	switch {
+	case err != nil:
+		return s, errclass.Wrap(errclass.Other, err, "the settings of rank 0: run the same release everywhere")
+	case t.Wrong != "":
+		return s, errclass.New(errclass.Arg, "rank 0 has wrong settings: %q", t.Wrong)
+	case t.RanksPerHost < 0:
+		return s, errclass.New(errclass.Other, "rank 0 puts %d ranks on a host", t.RanksPerHost)
+	}
+	s.ranksPerHost = t.RanksPerHost
+	if t.Tuning != "" {
+		s.tuning, err = coll.ParseTuning("the tuning table of rank 0", strings.NewReader(t.Tuning))
+	}
+	return s, err
+}
