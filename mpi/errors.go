@@ -14,7 +14,8 @@ type Error = errclass.Error
 // An ErrorClass is one of the standard's error classes (MPI-4.1, 9.4).
 type ErrorClass = errclass.Class
 
-// The error classes of the standard, and those of user-level failure mitigation (ULFM).
+// The error classes of the standard, those of files (MPI-4.1, 14.7), and those of user-level failure
+// mitigation (ULFM).
 const (
 	Success                 = errclass.Success
 	ErrBuffer               = errclass.Buffer
@@ -53,6 +54,21 @@ const (
 	ErrProcFailed           = errclass.ProcFailed
 	ErrProcFailedPending    = errclass.ProcFailedPending
 	ErrRevoked              = errclass.Revoked
+	ErrFile                 = errclass.File
+	ErrNotSame              = errclass.NotSame
+	ErrAmode                = errclass.Amode
+	ErrUnsupportedDatarep   = errclass.UnsupportedDatarep
+	ErrNoSuchFile           = errclass.NoSuchFile
+	ErrFileExists           = errclass.FileExists
+	ErrBadFile              = errclass.BadFile
+	ErrAccess               = errclass.Access
+	ErrNoSpace              = errclass.NoSpace
+	ErrQuota                = errclass.Quota
+	ErrReadOnly             = errclass.ReadOnly
+	ErrFileInUse            = errclass.FileInUse
+	ErrDupDatarep           = errclass.DupDatarep
+	ErrConversion           = errclass.Conversion
+	ErrIO                   = errclass.IO
 )
 
 // An ErrorHandler is called with every error of a communicator's calls before the call returns it

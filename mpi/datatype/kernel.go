@@ -19,6 +19,43 @@ func (m *mover) run(length, unit, at, pos int) {
 	}
 }
 
+// part moves bytes skip to skip+k-1 of a run at mem[at]. They are packed at buf[pos].
+func (m *mover) part(skip, k, unit, at, pos int) {
+	if !m.cuts || unit <= 1 || m.op == opPack || m.op == opUnpack {
+		m.run(k, unit, at+skip, pos)
+		return
+	}
+	for k > 0 {
+		in := skip % unit
+		if in == 0 && k >= unit {
+			whole := k - k%unit
+			m.run(whole, unit, at+skip, pos)
+			skip, k, pos = skip+whole, k-whole, pos+whole
+			continue
+		}
+		for ; in < unit && k > 0; in++ {
+			place := at + skip - skip%unit + externalByte(in, unit)
+			if m.op == opPackExternal {
+				m.buf[pos] = m.mem[place]
+			} else {
+				m.mem[place] = m.buf[pos]
+			}
+			skip, k, pos = skip+1, k-1, pos+1
+		}
+	}
+}
+
+// externalByte returns which byte of a unit in memory is byte i of it in external32.
+func externalByte(i, unit int) int {
+	if bigEndian {
+		return i
+	}
+	return unit - 1 - i
+}
+
+// bigEndian tells whether memory has the byte order of external32.
+var bigEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1<<8
+
 // runs moves count runs, the first at mem[at] and buf[pos].
 func (m *mover) runs(length, unit, at, stride, pos, gap, count int) {
 	switch m.op {

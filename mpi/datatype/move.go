@@ -20,6 +20,9 @@ type mover struct {
 	// dropped is how many bytes at the end were only a part of a unit, which external32 cannot
 	// convert.
 	dropped int
+	// cuts: a unit at the beginning or the end of the buffer may be there in part, and external32
+	// moves this part, too.
+	cuts bool
 }
 
 // elements moves the first len(m.buf) packed bytes of count elements of a type whose
@@ -146,14 +149,14 @@ func (m *mover) spanOfRuns(n *node, at, pos, from, end int) {
 	i, skip := from/n.length, from%n.length
 	if skip > 0 {
 		k := min(n.length-skip, end-from)
-		m.run(k, unit, at+i*n.stride+skip, pos)
+		m.part(skip, k, unit, at+i*n.stride, pos)
 		i, pos, from = i+1, pos+k, from+k
 	}
 	full := (end - from) / n.length
 	m.runs(n.length, unit, at+i*n.stride, n.stride, pos, n.length, full)
 	i, pos, from = i+full, pos+full*n.length, from+full*n.length
 	if from < end {
-		m.run(end-from, unit, at+i*n.stride, pos)
+		m.part(0, end-from, unit, at+i*n.stride, pos)
 	}
 }
 
@@ -189,7 +192,7 @@ func (m *mover) spanOfParts(n *node, at, pos, from, end int) {
 		}
 		k := min(end, n.ends[i]) - from
 		if n.form == blocks {
-			m.run(k, int(n.grain.unit), at+n.offs[i]+from-begin, pos)
+			m.part(from-begin, k, int(n.grain.unit), at+n.offs[i], pos)
 		} else {
 			m.span(n.parts[i].n, at+n.parts[i].off, pos, from-begin, from-begin+k)
 		}

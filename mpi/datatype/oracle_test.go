@@ -119,6 +119,14 @@ func (c *check) packs(r source, mem []byte, origin int) {
 		c.is(len(pieces), cur.Pos(), "position of the cursor")
 	}
 	c.is(want, pieces, "bytes packed in pieces")
+
+	pieces = nil
+	cur.Rewind()
+	for cur.Left() > 0 {
+		piece := make([]byte, between(r, 1, 1+r.IntN(60)))
+		pieces = append(pieces, piece[:cur.PackExternal(piece)]...)
+	}
+	c.is(external, pieces, "external32 packed in pieces")
 }
 
 func (c *check) unpacks(r source, n, origin int) {
@@ -157,24 +165,30 @@ func (c *check) unpacks(r source, n, origin int) {
 
 // unpacksPieces unpacks in pieces and skips some of them.
 func (c *check) unpacksPieces(r source, packed []byte, n, origin int) {
-	got := make([]byte, n)
-	cur, err := datatype.NewCursor(c.t, got, origin, c.count)
-	require.NoError(c, err)
-	src := slices.Clone(packed)
-	for rest := src; len(rest) > 0; {
-		k := between(r, 1, 1+r.IntN(60))
-		if r.IntN(5) == 0 {
-			k = cur.Skip(k)
-			clear(rest[:k])
-		} else {
-			k = cur.Unpack(rest[:min(k, len(rest))])
+	for _, external := range []bool{false, true} {
+		got := make([]byte, n)
+		cur, err := datatype.NewCursor(c.t, got, origin, c.count)
+		require.NoError(c, err)
+		unpack := cur.Unpack
+		if external {
+			unpack = cur.UnpackExternal
 		}
-		rest = rest[k:]
+		src := slices.Clone(packed)
+		for rest := src; len(rest) > 0; {
+			k := between(r, 1, 1+r.IntN(60))
+			if r.IntN(5) == 0 {
+				k = cur.Skip(k)
+				clear(rest[:k])
+			} else {
+				k = unpack(rest[:min(k, len(rest))])
+			}
+			rest = rest[k:]
+		}
+		want := make([]byte, n)
+		c.m.elements(c.count).unpack(want, origin, src, external)
+		c.is(true, bytes.Equal(want, got), "memory unpacked in pieces")
+		c.is(0, cur.Skip(9), "skipping at the end")
 	}
-	want := make([]byte, n)
-	c.m.elements(c.count).unpack(want, origin, src, false)
-	c.is(true, bytes.Equal(want, got), "memory unpacked in pieces")
-	c.is(0, cur.Skip(9), "skipping at the end")
 }
 
 func (c *check) elementsIn() {

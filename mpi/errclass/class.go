@@ -6,7 +6,8 @@ package errclass
 // errclass.Truncate) tells whether err has that class.
 type Class int
 
-// The classes of the standard, and those of user-level failure mitigation (ULFM).
+// The classes of the standard, those of files (MPI-4.1, 14.7), and those of user-level failure
+// mitigation (ULFM).
 const (
 	Success              Class = iota // MPI_SUCCESS
 	Buffer                            // MPI_ERR_BUFFER
@@ -42,6 +43,21 @@ const (
 	Session                           // MPI_ERR_SESSION
 	ProcAborted                       // MPI_ERR_PROC_ABORTED
 	ValueTooLarge                     // MPI_ERR_VALUE_TOO_LARGE
+	File                              // MPI_ERR_FILE
+	NotSame                           // MPI_ERR_NOT_SAME
+	Amode                             // MPI_ERR_AMODE
+	UnsupportedDatarep                // MPI_ERR_UNSUPPORTED_DATAREP
+	NoSuchFile                        // MPI_ERR_NO_SUCH_FILE
+	FileExists                        // MPI_ERR_FILE_EXISTS
+	BadFile                           // MPI_ERR_BAD_FILE
+	Access                            // MPI_ERR_ACCESS
+	NoSpace                           // MPI_ERR_NO_SPACE
+	Quota                             // MPI_ERR_QUOTA
+	ReadOnly                          // MPI_ERR_READ_ONLY
+	FileInUse                         // MPI_ERR_FILE_IN_USE
+	DupDatarep                        // MPI_ERR_DUP_DATAREP
+	Conversion                        // MPI_ERR_CONVERSION
+	IO                                // MPI_ERR_IO
 	ProcFailed                        // MPIX_ERR_PROC_FAILED
 	ProcFailedPending                 // MPIX_ERR_PROC_FAILED_PENDING
 	Revoked                           // MPIX_ERR_REVOKED
