@@ -11,14 +11,15 @@ import (
 // is deterministic.
 var purePackages = []string{
 	"matchbits", "peer", "methods/via/wire", "methods/via/bulk", "methods/via/flow", "methods/via/nic/udp/wire", "methods/via/nic/udp/reliable",
-	"methods/inbox", "internal/pieces", "internal/timers", "mpi/core/wire", "mpi/errclass", "pvfs/config", "pvfs/stripe", "pvfs/datatype",
+	"methods/inbox", "internal/pieces", "internal/timers", "mpi/core/wire", "mpi/errclass",
+	"mpi/file/internal/ranges", "mpi/file/internal/view", "mpi/file/internal/sieve", "mpi/file/internal/twophase", "pvfs/config", "pvfs/stripe", "pvfs/datatype",
 }
 
 // pureImports are the only packages outside this module that they may import.
 // Before adding one here, make sure that it has neither state of its own nor side
 // effects.
 var pureImports = []string{
-	"bytes", "cmp", "encoding/binary", "errors", "fmt", "hash/crc32", "iter", "maps", "math", "math/bits",
+	"bytes", "cmp", "container/heap", "encoding/binary", "errors", "fmt", "hash/crc32", "iter", "maps", "math", "math/bits",
 	"net/netip", "path", "slices", "sort", "strconv", "strings", "time", "unicode/utf8",
 }
 
