@@ -13,7 +13,11 @@ import (
 // operation. What is wrong with the arguments of these functions is found by the call that gets the
 // Buffer, which returns the error.
 type Buffer struct {
-	mem  []byte         // contains all elements; it is nothing but them if more is nil
+	// The memory, which contains all elements, and is nothing but them if more is nil. A slice would
+	// have a capacity as well, and the compiler keeps structures of at most four words in registers.
+	first *byte
+	bytes int
+
 	t    *datatype.Type // of the elements; nil only in InPlace
 	more *more          // nil if the elements are those of a slice
 }
@@ -39,7 +43,7 @@ func Slice[T any](xs []T) Buffer {
 	if t == nil {
 		return unusual(xs)
 	}
-	return Buffer{mem: bytesOf(xs), t: t}
+	return Buffer{first: startOf(xs), bytes: len(xs) * sizeOf[T](), t: t}
 }
 
 // frequent returns the datatype of T if T is one of the most frequent types, for which it costs a
@@ -62,7 +66,7 @@ func unusual[T any](xs []T) Buffer {
 	if err != nil {
 		return wrongBuffer(err)
 	}
-	return Buffer{mem: bytesOf(xs), t: t}
+	return Buffer{first: startOf(xs), bytes: len(xs) * sizeOf[T](), t: t}
 }
 
 // Value returns the memory of *x, one element: a number, or an array or structure of numbers.
@@ -90,7 +94,7 @@ func Typed[T any](xs []T, origin, count int, t *datatype.Type) Buffer {
 	if err := fits(t, len(mem), at, count); err != nil {
 		return wrongBuffer(err)
 	}
-	return Buffer{mem: mem, t: t, more: &more{origin: at, count: count}}
+	return Buffer{first: startOf(xs), bytes: len(mem), t: t, more: &more{origin: at, count: count}}
 }
 
 // Parts divides the elements of a buffer among ranks, as the calls do that end in v in other
@@ -121,7 +125,7 @@ func (b Buffer) Memory() (mem []byte, origin, count int, t *datatype.Type, err e
 	if err := b.whole(); err != nil {
 		return nil, 0, 0, nil, err
 	}
-	return b.mem, b.origin(), b.count(), b.t, nil
+	return b.mem(), b.origin(), b.count(), b.t, nil
 }
 
 func wrongBuffer(err error) Buffer { return Buffer{t: datatype.Byte, more: &more{err: err}} }
@@ -131,10 +135,16 @@ func sizeOf[T any]() int {
 	return int(unsafe.Sizeof(x))
 }
 
+// startOf returns the first byte of xs.
+func startOf[T any](xs []T) *byte { return (*byte)(unsafe.Pointer(unsafe.SliceData(xs))) }
+
 // bytesOf returns the memory of xs.
 func bytesOf[T any](xs []T) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(xs))), len(xs)*sizeOf[T]())
+	return unsafe.Slice(startOf(xs), len(xs)*sizeOf[T]())
 }
+
+// mem returns the memory.
+func (b *Buffer) mem() []byte { return unsafe.Slice(b.first, b.bytes) }
 
 // isInPlace tells whether b is InPlace.
 func (b *Buffer) isInPlace() bool { return b.t == nil }
@@ -177,7 +187,7 @@ func (b *Buffer) count() int {
 	if extent == 0 {
 		return 0
 	}
-	return len(b.mem) / extent
+	return b.bytes / extent
 }
 
 // size returns the number of bytes of data: the size of the buffer's packed form.
@@ -199,9 +209,9 @@ func (b *Buffer) detail() more {
 // core returns the engine's form of a buffer in one piece.
 func (b *Buffer) core() core.Buffer {
 	if b.isPlain() {
-		return core.Buffer{Mem: b.mem}
+		return core.Buffer{Mem: b.mem()}
 	}
-	return core.Buffer{Mem: b.mem, Origin: b.origin(), Type: b.t, Count: b.count()}
+	return core.Buffer{Mem: b.mem(), Origin: b.origin(), Type: b.t, Count: b.count()}
 }
 
 // fits returns an error unless count elements of t, the first at an origin, lie in memory of some

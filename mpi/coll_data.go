@@ -8,13 +8,13 @@ package mpi
 func (b *Buffer) direct() ([]byte, bool) {
 	switch n := b.size(); {
 	case b.isPlain():
-		return b.mem, true
+		return b.mem(), true
 	case n == 0: // the origin may be anywhere
-		return b.mem[:0], true
+		return b.mem()[:0], true
 	case !b.t.Contiguous():
 		return nil, false
 	default:
-		return b.mem[b.origin():][:n], true
+		return b.mem()[b.origin():][:n], true
 	}
 }
 
@@ -24,7 +24,7 @@ func (b *Buffer) packed() []byte {
 	switch {
 	case !ok:
 		mem = make([]byte, b.size())
-		_, _ = b.t.Pack(mem, b.mem, b.origin(), b.count()) // checked
+		_, _ = b.t.Pack(mem, b.mem(), b.origin(), b.count()) // checked
 	case mem == nil:
 		mem = []byte{}
 	}
@@ -55,7 +55,7 @@ func (b *Buffer) room(keep bool) []byte {
 // unpack copies the packed elements from mem, which room returned, into the buffer.
 func (b *Buffer) unpack(mem []byte) {
 	if _, ok := b.direct(); !ok {
-		_, _ = b.t.Unpack(b.mem, b.origin(), b.count(), mem) // checked
+		_, _ = b.t.Unpack(b.mem(), b.origin(), b.count(), mem) // checked
 	}
 }
 

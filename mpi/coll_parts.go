@@ -66,21 +66,24 @@ func (b *Buffer) divide(n int, counts, displs []int) ([]Buffer, error) {
 	return list, nil
 }
 
+// nowhere is where parts without elements are: nil memory means MPI_IN_PLACE to package coll.
+var nowhere byte
+
 // part returns count elements of a buffer, from element at on.
 func (b *Buffer) part(extent, at, count int) (Buffer, error) {
-	limit := len(b.mem) + 1
+	limit := b.bytes + 1
 	if count < 0 || count > limit && b.t.Size() > 0 {
 		return Buffer{}, errclass.New(errclass.Count, "a count of %d", count)
 	}
 	if count == 0 {
-		return Buffer{mem: []byte{}, t: b.t}, nil
+		return Buffer{first: &nowhere, t: b.t}, nil
 	}
 	if extent != 0 && (at > limit || at < -limit) {
 		return Buffer{}, errclass.New(errclass.Arg, "a displacement of %d elements", at)
 	}
 	origin := b.origin() + at*extent
-	part := Buffer{mem: b.mem, t: b.t, more: &more{origin: origin, count: count}}
-	return part, fits(b.t, len(b.mem), origin, count)
+	part := Buffer{first: b.first, bytes: b.bytes, t: b.t, more: &more{origin: origin, count: count}}
+	return part, fits(b.t, b.bytes, origin, count)
 }
 
 // evenly returns an error unless a buffer's elements can be divided evenly among some processes:

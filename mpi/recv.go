@@ -20,7 +20,7 @@ import (
 // library, which costs one copy more. Irecv and Request.Wait need no copy and lose no message.
 func (c *Comm) Recv(ctx context.Context, b Buffer, src, tag int) (Status, error) {
 	if b.isPlain() && endless(ctx) && !c.hooked() {
-		return c.recvPlain(b.mem, src, tag)
+		return c.recvPlain(b.mem(), src, tag)
 	}
 	call := c.enterIf("MPI_Recv", src, tag, &b)
 	st, err := c.recvBuffer(orBackground(ctx), &b, src, tag)
@@ -51,7 +51,7 @@ func (c *Comm) recvBuffer(ctx context.Context, b *Buffer, src, tag int) (Status,
 // library until the request has ended. how takes Persistent.
 func (c *Comm) Irecv(b Buffer, src, tag int, how ...Mode) Request {
 	if b.isPlain() && len(how) == 0 && !c.hooked() {
-		return c.irecvPlain(b.mem, src, tag)
+		return c.irecvPlain(b.mem(), src, tag)
 	}
 	persistent, err := onlyPersistent(how)
 	name := "MPI_Irecv"

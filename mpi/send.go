@@ -23,7 +23,7 @@ var (
 // received already, Send ends as it would otherwise.
 func (c *Comm) Send(ctx context.Context, b Buffer, dst, tag int, how ...Mode) error {
 	if b.isPlain() && len(how) == 0 && endless(ctx) && !c.hooked() {
-		return c.sendPlain(b.mem, dst, tag)
+		return c.sendPlain(b.mem(), dst, tag)
 	}
 	mode, err := sendMode(how)
 	call := c.enterIf(sendNames[mode], dst, tag, &b)
@@ -84,7 +84,7 @@ func endless(ctx context.Context) bool { return ctx == nil || ctx.Done() == nil 
 // must not be changed until the request has ended. how takes Persistent as well.
 func (c *Comm) Isend(b Buffer, dst, tag int, how ...Mode) Request {
 	if b.isPlain() && len(how) == 0 && !c.hooked() {
-		return c.isendPlain(b.mem, dst, tag)
+		return c.isendPlain(b.mem(), dst, tag)
 	}
 	mode, persistent, err := sendModes(how)
 	names := &isendNames
