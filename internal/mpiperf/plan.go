@@ -102,7 +102,7 @@ func (p Plan) checkTest(t perf.Test, ranks int) error {
 	switch {
 	case !known:
 		return fmt.Errorf("%w: unknown test %q: choose from %s", ErrPlan, t, TestNames())
-	case s.messages && ranks < 2:
+	case s.paired() && ranks < 2:
 		return fmt.Errorf("%w: %s is between two ranks, and the job has one: start it by mpiexec -n 2", ErrPlan, t)
 	}
 	sizes := p.sizesOf(s)
@@ -172,7 +172,7 @@ func (p Plan) shape(s spec, size, window int) (warmUp, batches, steps int) {
 		if window > 1 {
 			n /= 10
 		}
-		if !s.messages {
+		if !s.paired() {
 			n /= 2
 		}
 	}

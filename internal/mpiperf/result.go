@@ -46,7 +46,7 @@ func resultOf(p *point, times [][]float64, steps int) Result {
 		Result: perf.Result{Test: p.test, Size: p.size, Window: p.window, Unit: unitOf(p.test)},
 		Ranks:  len(times), Iterations: batches * steps, Batches: batches,
 	}
-	if p.messages {
+	if p.paired() {
 		r.Median, r.P99 = perf.Quantiles(times[0])
 	} else {
 		r.Median, r.P99 = perf.Quantiles(means(times))

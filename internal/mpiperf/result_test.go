@@ -65,7 +65,10 @@ func TestParseTests(t *testing.T) {
 	all, err := ParseTests([]string{"all"})
 	require.NoError(t, err)
 	assert.Len(t, all, len(specs))
-	assert.Equal(t, all[4:], collectives)
+	onesided, err := ParseTests([]string{"one-sided"})
+	require.NoError(t, err)
+	assert.Equal(t, []perf.Test{Put, Get, FetchAndOp, Fence}, onesided)
+	assert.Equal(t, all[4:], append(collectives, onesided...))
 	_, err = ParseTests([]string{"latency", "lateness"})
 	assert.ErrorContains(t, err, `unknown test "lateness": choose from latency, rate,`)
 }

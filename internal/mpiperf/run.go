@@ -34,7 +34,7 @@ func Run(p *mpi.Process, plan Plan, report func(Result) error) error {
 	return nil
 }
 
-// pairRanks is the number of ranks that exchange messages.
+// pairRanks is the number of ranks of a test between two.
 const pairRanks = 2
 
 // A runner is one rank of the measurement.
@@ -48,7 +48,7 @@ type runner struct {
 
 // ranksOf are the numbers of ranks for a test.
 func (r *runner) ranksOf(s spec) []int {
-	if s.messages {
+	if s.paired() {
 		return []int{pairRanks}
 	}
 	return r.plan.Ranks
@@ -128,6 +128,9 @@ func (r *runner) measure(s spec, c *mpi.Comm, size int) (Result, error) {
 		defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	}
 	times, steps, err := p.measure(r.plan)
+	if end, ok := p.job.(interface{ close() error }); ok && err == nil {
+		err = end.close()
+	}
 	if err != nil || c.Rank() != 0 {
 		return Result{}, err
 	}

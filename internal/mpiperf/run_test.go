@@ -60,7 +60,7 @@ func TestEveryTestIsMeasuredAndChecked(t *testing.T) {
 			var want []string
 			for _, s := range specs {
 				on := job.ranks
-				if s.messages {
+				if s.paired() {
 					on = []int{2}
 				}
 				for _, n := range on {
@@ -94,7 +94,7 @@ func TestWrongContentsAreFound(t *testing.T) {
 				j, err := s.open(p.World(), 64, 2)
 				require.NoError(t, err)
 				j.fill(1)
-				idle := map[perf.Test]int{perf.Rate: 0, perf.Bandwidth: 0, Bcast: 0, Gather: 1, Gatherv: 1, Reduce: 1, Exscan: 0}
+				idle := map[perf.Test]int{perf.Rate: 0, perf.Bandwidth: 0, Bcast: 0, Gather: 1, Gatherv: 1, Reduce: 1, Exscan: 0, Put: 0, Get: 1, Fence: 0}
 				if rank, some := idle[s.test]; s.test == Barrier || some && rank == me {
 					assert.NoError(t, j.check(1), "nothing arrives at rank %d", me)
 				} else {

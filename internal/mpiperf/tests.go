@@ -30,6 +30,15 @@ const (
 	Exscan             perf.Test = "exscan"
 )
 
+// The tests of one-sided operations: each begins one and completes it, by a flush, or Fence by a
+// fence. FetchAndOp is a get-accumulate if there is more than one number.
+const (
+	Put        perf.Test = "put"
+	Get        perf.Test = "get"
+	FetchAndOp perf.Test = "fetch_and_op"
+	Fence      perf.Test = "fence"
+)
+
 // messagesMax is the largest message measured by default, and collectiveMax the largest size
 // of collective operations, in bytes, as in the OSU set.
 const (
@@ -43,7 +52,8 @@ type spec struct {
 	// sizeMin is the smallest size that makes sense, in bytes; for reductions, sizes are
 	// multiples of it. sizeMax ends the default sizes.
 	sizeMin, sizeMax int
-	messages         bool // between two ranks; otherwise collective
+	messages         bool // between two ranks; otherwise collective, unless it is one-sided
+	oneSided         bool // rank 0 at rank 1
 	reduces          bool // combines float64
 	// apart: not all ranks wait for all others in it, so iterations are timed one by one.
 	// (In ReduceScatter a rank may get nothing, if there is too little for all.)
@@ -66,9 +76,12 @@ type job interface {
 	check(round int) error
 }
 
-func fixed(blocks int) func(int, int) int    { return func(int, int) int { return blocks } }
-func windowed(each int) func(int, int) int   { return func(_, window int) int { return 1 + each*window } }
-func perRank(a, b int) func(int, int) int    { return func(ranks, _ int) int { return a + b*ranks } }
+func fixed(blocks int) func(int, int) int  { return func(int, int) int { return blocks } }
+func windowed(each int) func(int, int) int { return func(_, window int) int { return 1 + each*window } }
+func perRank(a, b int) func(int, int) int  { return func(ranks, _ int) int { return a + b*ranks } }
+
+// paired tells whether a test is between two ranks, and measures the first.
+func (s spec) paired() bool                  { return s.messages || s.oneSided }
 func wholeFloats(s spec, size int) bool      { return !s.reduces || size%floatBytes == 0 }
 func (s spec) fits(size int) bool            { return size >= s.sizeMin && wholeFloats(s, size) }
 func (s spec) memory(size, ranks, w int) int { return size * s.blocks(ranks, w) }
@@ -95,6 +108,10 @@ var specs = []spec{
 	{test: ReduceScatterBlock, sizeMin: floatBytes, sizeMax: collectiveMax, reduces: true, blocks: perRank(1, 1), open: reduceScatterBlock.open},
 	{test: Scan, sizeMin: floatBytes, sizeMax: collectiveMax, reduces: true, apart: true, blocks: fixed(2), open: scan.open},
 	{test: Exscan, sizeMin: floatBytes, sizeMax: collectiveMax, reduces: true, apart: true, blocks: fixed(2), open: exscan.open},
+	{test: Put, sizeMin: 1, sizeMax: collectiveMax, oneSided: true, blocks: fixed(3), open: put.open},
+	{test: Get, sizeMin: 1, sizeMax: collectiveMax, oneSided: true, blocks: fixed(3), open: get.open},
+	{test: FetchAndOp, sizeMin: floatBytes, sizeMax: collectiveMax, oneSided: true, reduces: true, blocks: fixed(3), open: fetchAndOp.open},
+	{test: Fence, sizeMin: 1, sizeMax: collectiveMax, oneSided: true, blocks: fixed(3), open: fence.open},
 }
 
 // specOf finds a test.
@@ -111,15 +128,17 @@ const (
 	groupAll         = "all"
 	groupMessages    = "messages"
 	groupCollectives = "collectives"
+	groupOneSided    = "one-sided"
 )
 
-// ParseTests reads names of tests and of groups of them: all, messages, collectives.
+// ParseTests reads names of tests and of groups of them: all, messages, collectives,
+// one-sided.
 func ParseTests(names []string) ([]perf.Test, error) {
 	var out []perf.Test
 	for _, name := range names {
 		found := false
 		for _, s := range specs {
-			if name == string(s.test) || name == groupAll || name == groupMessages && s.messages || name == groupCollectives && !s.messages {
+			if name == string(s.test) || name == groupAll || name == groupMessages && s.messages || name == groupCollectives && !s.paired() || name == groupOneSided && s.oneSided {
 				found = true
 				if !slices.Contains(out, s.test) {
 					out = append(out, s.test)
@@ -135,9 +154,9 @@ func ParseTests(names []string) ([]perf.Test, error) {
 
 // TestNames lists the names that ParseTests accepts.
 func TestNames() string {
-	names := make([]string, 0, len(specs)+3)
+	names := make([]string, 0, len(specs)+4)
 	for _, s := range specs {
 		names = append(names, string(s.test))
 	}
-	return strings.Join(append(names, groupMessages, groupCollectives, groupAll), ", ")
+	return strings.Join(append(names, groupMessages, groupCollectives, groupOneSided, groupAll), ", ")
 }

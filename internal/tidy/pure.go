@@ -11,7 +11,7 @@ import (
 // is deterministic.
 var purePackages = []string{
 	"matchbits", "peer", "methods/via/wire", "methods/via/bulk", "methods/via/flow", "methods/via/nic/udp/wire", "methods/via/nic/udp/reliable",
-	"methods/inbox", "internal/pieces", "internal/timers", "mpi/core/wire", "mpi/errclass",
+	"methods/inbox", "internal/pieces", "internal/timers", "mpi/core/wire", "mpi/rma/wire", "mpi/rma/epoch", "mpi/errclass",
 	"mpi/file/internal/ranges", "mpi/file/internal/view", "mpi/file/internal/sieve", "mpi/file/internal/twophase", "pvfs/config", "pvfs/stripe", "pvfs/datatype",
 }
 

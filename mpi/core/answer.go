@@ -6,7 +6,7 @@ import "github.com/viaduct-hpc/viaduct/mpi/core/wire"
 // many of these there are; the window or the user limits all others.
 func isAnswer(kind wire.Kind) bool {
 	switch kind {
-	case wire.KindCTS, wire.KindAck, wire.KindCredit, wire.KindCancelled:
+	case wire.KindCTS, wire.KindAck, wire.KindCredit, wire.KindCancelled, wire.KindReturn:
 		return true
 	}
 	return false
@@ -29,6 +29,9 @@ func (l *link) mayAnswer(kind wire.Kind, b []byte) bool {
 	k.buf = e.keep(b)
 	l.answers.Push(k)
 	l.waiting++
+	if kind == wire.KindReturn {
+		l.returns++
+	}
 	return false
 }
 
@@ -45,6 +48,9 @@ func (l *link) moreAnswers() {
 		e := l.e
 		k := l.answers.Pop()
 		l.waiting--
+		if k.kind == wire.KindReturn {
+			l.returns--
+		}
 		l.answering++
 		k.l = l
 		if !e.held.Empty() || !k.post() {

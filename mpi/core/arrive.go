@@ -98,5 +98,25 @@ func (e *Engine) dispatchRare(l *link, kind wire.Kind, data []byte) error {
 		}
 		return err
 	}
+	return e.dispatchCall(l, kind, data)
+}
+
+// dispatchCall handles calls and their answers.
+func (e *Engine) dispatchCall(l *link, kind wire.Kind, data []byte) error {
+	p := l.proc
+	switch kind {
+	case wire.KindCall:
+		c, body, err := wire.ParseCall(data)
+		if err == nil && p.credit(c.Credit) {
+			e.arriveCall(l, c, body)
+		}
+		return err
+	case wire.KindReturn:
+		r, body, err := wire.ParseReturn(data)
+		if err == nil && p.credit(r.Credit) {
+			e.arriveReturn(p, r, body)
+		}
+		return err
+	}
 	return errclass.New(errclass.Intern, "a packet of unknown kind %d", uint32(kind))
 }

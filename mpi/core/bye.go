@@ -68,4 +68,6 @@ func (p *Proc) farewell() {
 		}
 		o = next
 	}
+	p.failCalls(err)
+	p.lostServed()
 }

@@ -74,6 +74,8 @@ type Engine struct {
 	selfBytes   int                         // charge of the messages to this process itself that it keeps
 	lent        int                         // packets and pieces in bmi
 	detached    int                         // active ops that no call will collect
+	kept        int                         // calls of other processes that Servers keep
+	attending   bool                        // a goroutine takes completions: see attend
 	onFailure   func(*Proc, error)
 	stats       Stats
 

@@ -145,6 +145,9 @@ func TestBrokenRules(t *testing.T) {
 		"an enormous message":      {wire.KindRTS, wire.RTS{ID: 1, Bits: bits, Size: 1 << 60}.Append(nil)},
 		"tiny pieces":              {wire.KindRTS, wire.RTS{ID: 1, Bits: bits, Size: 1 << 20, Piece: 1}.Append(nil)},
 		"cancelled by itself":      {wire.KindCancelled, wire.Cancelled{ID: 5, Done: true}.Append(nil)},
+		"a RETURN for nothing":     {wire.KindReturn, append(wire.Return{ID: 77}.Append(nil), 1)},
+		"a call of another's rank": {wire.KindCall, wire.Call{ID: 1, Context: 2, Rank: 1}.Append(nil)},
+		"a call of no rank":        {wire.KindCall, wire.Call{ID: 1, Context: 2, Rank: 1 << 20}.Append(nil)},
 		"another's rank":           {wire.KindEager, append(wire.Eager{Bits: wire.MakeBits(2, 1, 5)}.Append(nil), 1, 2, 3)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -410,12 +413,14 @@ func FuzzHostileProcess(f *testing.F) {
 	add(packet(wire.KindRTS, wire.RTS{Bits: bits, ID: 3, Size: 5000}.Append(nil)), packet(wire.KindBye, wire.Bye{}.Append(nil)))
 	add(packet(wire.KindCTS, wire.CTS{ID: 1 << 20, Granted: 300, Piece: 600, Tag: 4}.Append(nil)), packet(wire.KindRevoke, wire.Revoke{Context: 2}.Append(nil)))
 	add(packet(wire.KindAck, wire.Ack{ID: 1<<20 | 1}.Append(nil)), packet(wire.KindCancelled, wire.Cancelled{ID: 1 << 20, Done: true}.Append(nil)))
+	add(packet(wire.KindCall, append(wire.Call{ID: 1, Context: 2, Rank: 2}.Append(nil), 1)), packet(wire.KindReturn, wire.Return{ID: 1}.Append(nil)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s := newStage(t)
 		defer s.close()
 		a := s.nodes[0]
 		s.say(wire.KindHello, s.hello().Append(nil))
 		other := a.scope(4, 0, a.all)
+		a.s.Serve(&echo{})
 		var rs []core.Request
 		post := func(r core.Request, err error) {
 			if err != nil {
@@ -427,6 +432,7 @@ func FuzzHostileProcess(f *testing.F) {
 		post(a.s.Irecv(room(10), 2, core.AnyTag))
 		post(a.s.Isend(core.Standard, mem(100_000, 1), 2, 1))
 		post(a.s.Isend(core.Synchronous, mem(10, 1), 2, 1))
+		post(a.s.Call(2, false, 0, &sayings{calls: 3}))
 		for range 64 {
 			if len(data) < 2 {
 				break

@@ -18,6 +18,7 @@ type link struct {
 
 	eagerMax  int  // the largest message that fits in an EAGER
 	pieceMax  int  // the largest expected message
+	callMax   int  // the largest body of a CALL or RETURN
 	greeted   bool // we sent HELLO
 	known     bool // the other side sent HELLO, so it knows the connection
 	bye       bool // the other side sent BYE
@@ -28,6 +29,9 @@ type link struct {
 	answering int                         // answers in bmi, not sent yet
 	answers   queue.FIFO[packet, *packet] // answers that wait until those are sent
 	waiting   int                         // the length of answers
+	returns   int                         // how many of these are RETURNs
+
+	unanswered int // calls that arrived, do not wait, and are not answered yet
 }
 
 // tagLife is the tag of a receive that no message matches. It ends when the connection ends.
@@ -56,6 +60,7 @@ func (e *Engine) linkTo(addr bmi.Addr) (*link, error) {
 		e: e, addr: addr,
 		eagerMax: min(e.cfg.Limits.EagerBytesMax, unexpected-wire.EagerBytes),
 		pieceMax: min(expected, 1<<31-1),
+		callMax:  min(callBytesMax, unexpected-wire.CallBytes),
 	}
 	e.links[addr] = l
 	return l, nil

@@ -41,6 +41,7 @@ type Proc struct {
 	taken   queue.List[early]   // messages from it that matched probes have taken
 	names   map[uint32]*early   // earlies by id, and some that were received; nil until the first CANCEL
 	tag     uint32              // of the latest message that moved from it to us
+	calls   calls               // of this process to it
 }
 
 // Card returns the process's card. If the process connected by itself, the card may change once,
@@ -122,6 +123,7 @@ func (p *Proc) fail(cause error) {
 	e.log.Warn("mpi: a process failed", "process", p.String(), "cause", cause)
 	p.cut()
 	p.failOps(p.err)
+	p.lostServed()
 	if !p.known {
 		p.strip()
 	}
@@ -181,6 +183,7 @@ func (p *Proc) failOps(err error) {
 		o.fail(err)
 		o = next
 	}
+	p.failCalls(err)
 }
 
 // any returns a connection to the process, whichever side made it, or nil if there is none.

@@ -25,6 +25,7 @@ type Scope struct {
 	unacknowledged int            // peers that failed since the last Acknowledge
 	with           []*Scope       // scopes that are revoked or broken with this one
 	anys           queue.List[op] // posted receives from any source
+	server         Server         // executes calls; nil if there is none
 }
 
 // OpenScope makes a scope. rank is this process's rank in its group, which its sends carry.

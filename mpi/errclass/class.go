@@ -58,6 +58,18 @@ const (
 	DupDatarep                        // MPI_ERR_DUP_DATAREP
 	Conversion                        // MPI_ERR_CONVERSION
 	IO                                // MPI_ERR_IO
+	Win                               // MPI_ERR_WIN
+	Base                              // MPI_ERR_BASE
+	Size                              // MPI_ERR_SIZE
+	Disp                              // MPI_ERR_DISP
+	Locktype                          // MPI_ERR_LOCKTYPE
+	Assert                            // MPI_ERR_ASSERT
+	RMAConflict                       // MPI_ERR_RMA_CONFLICT
+	RMASync                           // MPI_ERR_RMA_SYNC
+	RMARange                          // MPI_ERR_RMA_RANGE
+	RMAAttach                         // MPI_ERR_RMA_ATTACH
+	RMAShared                         // MPI_ERR_RMA_SHARED
+	RMAFlavor                         // MPI_ERR_RMA_FLAVOR
 	ProcFailed                        // MPIX_ERR_PROC_FAILED
 	ProcFailedPending                 // MPIX_ERR_PROC_FAILED_PENDING
 	Revoked                           // MPIX_ERR_REVOKED

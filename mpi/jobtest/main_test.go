@@ -68,6 +68,7 @@ func init() {
 		"init by itself": initByItself,
 		"wrong":          inJob(wrong),
 		"leave behind":   inJob(leaveBehind),
+		"windows":        inJob(windows),
 	}
 }
 

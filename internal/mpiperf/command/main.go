@@ -148,8 +148,9 @@ the method for messages, for instance via+shm, via+udp or tcp.
 Tests of messages, between ranks 0 and 1: latency (half round trip), rate (messages a second, one way,
 in windows), bandwidth (one way) and bidirectional (both ways at once, their sum). Tests of collective
 operations: barrier, bcast, gather, gatherv, scatter, scatterv, allgather, allgatherv, alltoall,
-alltoallv, reduce, allreduce, reduce_scatter, reduce_scatter_block, scan and exscan. messages,
-collectives and all (the default) are groups of them.
+alltoallv, reduce, allreduce, reduce_scatter, reduce_scatter_block, scan and exscan. Tests of one-sided
+operations, of rank 0 at rank 1: put, get and fetch_and_op, each with a flush, and fence, which is a put
+between two fences. messages, collectives, one-sided and all (the default) are groups of them.
 
 The size is that of a message, or of the data from one rank to another; for reductions, which add
 float64, that of the vector, for reduce_scatter_block of the part that each rank gets. A test leaves

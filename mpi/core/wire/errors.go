@@ -21,10 +21,10 @@ func checkLength(k Kind, b []byte, want int) error {
 	return nil
 }
 
-// checkID returns an error if an id is 0, which names no send.
+// checkID returns an error if an id is 0, which names nothing.
 func checkID(k Kind, id uint32) error {
 	if id == 0 {
-		return fmt.Errorf("%w: %v for a send of id 0", ErrValue, k)
+		return fmt.Errorf("%w: %v of id 0", ErrValue, k)
 	}
 	return nil
 }

@@ -17,7 +17,9 @@ const (
 	KindCancelled                 // CANCELLED
 	KindRevoke                    // REVOKE
 	KindBye                       // BYE
+	KindCall                      // CALL
+	KindReturn                    // RETURN
 )
 
 // Valid tells whether a packet of this kind exists.
-func (k Kind) Valid() bool { return k >= KindHello && k <= KindBye }
+func (k Kind) Valid() bool { return k >= KindHello && k <= KindReturn }

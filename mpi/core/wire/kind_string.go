@@ -18,11 +18,13 @@ func _() {
 	_ = x[KindCancelled-8]
 	_ = x[KindRevoke-9]
 	_ = x[KindBye-10]
+	_ = x[KindCall-11]
+	_ = x[KindReturn-12]
 }
 
-const _Kind_name = "HELLOEAGERRTSCTSACKCREDITCANCELCANCELLEDREVOKEBYE"
+const _Kind_name = "HELLOEAGERRTSCTSACKCREDITCANCELCANCELLEDREVOKEBYECALLRETURN"
 
-var _Kind_index = [...]uint8{0, 5, 10, 13, 16, 19, 25, 31, 40, 46, 49}
+var _Kind_index = [...]uint8{0, 5, 10, 13, 16, 19, 25, 31, 40, 46, 49, 53, 59}
 
 func (i Kind) String() string {
 	idx := int(i) - 1

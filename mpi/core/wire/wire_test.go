@@ -21,7 +21,7 @@ type packet interface {
 	Append(dst []byte) []byte
 }
 
-// parse parses a packet of any kind, and returns the bytes behind an EAGER.
+// parse parses a packet of any kind, and returns the bytes behind an EAGER, a CALL or a RETURN.
 func parse(k Kind, b []byte) (p packet, rest []byte, err error) {
 	switch k {
 	case KindHello:
@@ -46,6 +46,14 @@ func parse(k Kind, b []byte) (p packet, rest []byte, err error) {
 		p, err = as(ParseRevoke(b))
 	case KindBye:
 		p, err = as(ParseBye(b))
+	case KindCall:
+		var c Call
+		c, rest, err = ParseCall(b)
+		p = c
+	case KindReturn:
+		var r Return
+		r, rest, err = ParseReturn(b)
+		p = r
 	}
 	return p, rest, err
 }
@@ -57,7 +65,7 @@ type sample struct {
 	name string
 	kind Kind
 	p    packet
-	rest string // behind an EAGER
+	rest string // behind an EAGER, a CALL or a RETURN
 	hex  string // of the packet, blanks aside
 }
 
@@ -65,9 +73,9 @@ func samples() []sample {
 	id, to := [16]byte{0: 1, 15: 2}, [16]byte{0: 0xff, 15: 3}
 	const bits = 0xabcd_54321_7654321
 	return []sample{
-		{"hello", KindHello, Hello{Version: 1, Window: 1 << 20, ID: id, To: to, Card: "x"}, "",
-			"0100 0000 00001000 01000000000000000000000000000002 ff000000000000000000000000000003 78"},
-		{"hello_without_card", KindHello, Hello{Version: 1}, "", "0100 0000 00000000" + strings.Repeat("00", 32)},
+		{"hello", KindHello, Hello{Version: 2, Window: 1 << 20, ID: id, To: to, Card: "x"}, "",
+			"0200 0000 00001000 01000000000000000000000000000002 ff000000000000000000000000000003 78"},
+		{"hello_without_card", KindHello, Hello{Version: 2}, "", "0200 0000 00000000" + strings.Repeat("00", 32)},
 		{"eager", KindEager, Eager{Credit: 0xfffffffe, ID: 7, Bits: bits}, "hi", "feffffff 07000000 214365173254cdab 6869"},
 		{"eager_empty", KindEager, Eager{}, "", "00000000 00000000 0000000000000000"},
 		{"rts", KindRTS, RTS{Credit: 1, ID: math.MaxUint32, Bits: bits, Size: math.MaxInt64, Piece: 1 << 24}, "",
@@ -84,6 +92,10 @@ func samples() []sample {
 		{"revoke", KindRevoke, Revoke{Credit: 11, Context: 0xfedc}, "", "0b000000 dcfe 0000"},
 		{"revoke-failure", KindRevoke, Revoke{Credit: 11, Context: 0xfedc, Failure: true}, "", "0b000000 dcfe 0100"},
 		{"bye", KindBye, Bye{Credit: 12}, "", "0c000000"},
+		{"call", KindCall, Call{Credit: 13, ID: math.MaxUint32, Context: 0xfedc, Waits: true, Rank: 1<<20 - 1}, "hi",
+			"0d000000 ffffffff dcfe 01 00 ffff0f00 6869"},
+		{"call_empty", KindCall, Call{ID: 1}, "", "00000000 01000000 0000 00 00 00000000"},
+		{"return", KindReturn, Return{Credit: 14, ID: 15}, "hi", "0e000000 0f000000 6869"},
 	}
 }
 
@@ -104,13 +116,13 @@ func TestBytes(t *testing.T) {
 		assert.True(t, bytes.HasPrefix(s.p.Append([]byte("before")), []byte("before")), s.name)
 		assert.True(t, strings.HasPrefix(s.p.String(), s.kind.String()+" "), s.name)
 	}
-	assert.Len(t, kinds, int(KindBye), "a kind has no sample")
+	assert.Len(t, kinds, int(KindReturn), "a kind has no sample")
 	golden.CheckVectors(t, "testdata/packets.golden", vectors)
 }
 
 // A packet that is too short or too long is refused.
 func TestLengths(t *testing.T) {
-	least := map[Kind]int{KindHello: HelloBytes, KindEager: EagerBytes}
+	least := map[Kind]int{KindHello: HelloBytes, KindEager: EagerBytes, KindCall: CallBytes, KindReturn: ReturnBytes}
 	for _, s := range samples() {
 		b := s.bytes()
 		n, open := least[s.kind]
@@ -147,25 +159,29 @@ func TestRefused(t *testing.T) {
 		is   error
 		says string
 	}{
-		{KindHello, Hello{Version: 2}.Append(nil), ErrVersion, "the peer speaks 2, this is 1"},
+		{KindHello, Hello{Version: 1}.Append(nil), ErrVersion, "the peer speaks 1, this is 2"},
 		{KindHello, Hello{Version: 256}.Append(nil), ErrVersion, "speaks 256"},
-		{KindHello, Hello{Version: 1, Flags: 1}.Append(nil), ErrReserved, "HELLO"},
-		{KindHello, Hello{Version: 1, Flags: 1 << 15}.Append(nil), ErrReserved, "HELLO"},
-		{KindRTS, RTS{}.Append(nil), ErrValue, "RTS for a send of id 0"},
+		{KindHello, Hello{Version: 2, Flags: 1}.Append(nil), ErrReserved, "HELLO"},
+		{KindHello, Hello{Version: 2, Flags: 1 << 15}.Append(nil), ErrReserved, "HELLO"},
+		{KindRTS, RTS{}.Append(nil), ErrValue, "RTS of id 0"},
 		{KindRTS, RTS{ID: 1, Size: math.MaxInt64 + 1}.Append(nil), ErrValue, "RTS of 9223372036854775808 bytes"},
 		{KindRTS, change(rts, 28, 1), ErrReserved, "RTS"},
 		{KindRTS, change(rts, 31, 0x80), ErrReserved, "RTS"},
-		{KindCTS, CTS{}.Append(nil), ErrValue, "CTS for a send of id 0"},
+		{KindCTS, CTS{}.Append(nil), ErrValue, "CTS of id 0"},
 		{KindCTS, change(cts, 15, 0x80), ErrValue, "CTS grants 9223372036854775808 bytes"},
-		{KindAck, Ack{}.Append(nil), ErrValue, "ACK for a send of id 0"},
-		{KindCancel, Cancel{}.Append(nil), ErrValue, "CANCEL for a send of id 0"},
-		{KindCancelled, Cancelled{Done: true}.Append(nil), ErrValue, "CANCELLED for a send of id 0"},
+		{KindAck, Ack{}.Append(nil), ErrValue, "ACK of id 0"},
+		{KindCancel, Cancel{}.Append(nil), ErrValue, "CANCEL of id 0"},
+		{KindCancelled, Cancelled{Done: true}.Append(nil), ErrValue, "CANCELLED of id 0"},
 		{KindCancelled, change(done, 8, 2), ErrValue, "CANCELLED says 2"},
 		{KindCancelled, change(done, 9, 1), ErrReserved, "CANCELLED"},
 		{KindCancelled, change(done, 10, 1), ErrReserved, "CANCELLED"},
 		{KindCancelled, change(done, 11, 1), ErrReserved, "CANCELLED"},
 		{KindRevoke, change(Revoke{}, 6, 2), ErrValue, "REVOKE"},
 		{KindRevoke, change(Revoke{}, 7, 1), ErrReserved, "REVOKE"},
+		{KindCall, Call{}.Append(nil), ErrValue, "CALL of id 0"},
+		{KindCall, change(Call{ID: 1}, 10, 2), ErrValue, "CALL says 2"},
+		{KindCall, change(Call{ID: 1}, 11, 1), ErrReserved, "CALL"},
+		{KindReturn, Return{}.Append(nil), ErrValue, "RETURN of id 0"},
 	} {
 		_, _, err := parse(c.kind, c.b)
 		assert.ErrorIs(t, err, c.is, "%x", c.b)
@@ -178,10 +194,10 @@ func TestRefused(t *testing.T) {
 
 func TestKinds(t *testing.T) {
 	for k := range Kind(20) {
-		assert.Equal(t, k >= 1 && k <= 10, k.Valid(), k)
+		assert.Equal(t, k >= 1 && k <= 12, k.Valid(), k)
 	}
 	assert.False(t, Kind(math.MaxUint32).Valid())
-	assert.Equal(t, "Kind(11)", Kind(11).String())
+	assert.Equal(t, "Kind(13)", Kind(13).String())
 	assert.Equal(t, "CANCELLED", KindCancelled.String())
 }
 

@@ -1,0 +1,49 @@
+package rma
+
+import (
+	"github.com/viaduct-hpc/viaduct/mpi/datatype"
+	"github.com/viaduct-hpc/viaduct/mpi/rma/apply"
+	"github.com/viaduct-hpc/viaduct/mpi/rma/wire"
+)
+
+// pieces divides an operation into pieces of whole elements.
+type pieces struct {
+	a       *action
+	in, out datatype.Cursor // of the operation's memory
+}
+
+// open places the cursors at the beginning.
+func (p *pieces) open() (err error) {
+	if p.a.in.t != nil {
+		if p.in, err = p.a.in.cursor(); err != nil {
+			return err
+		}
+	}
+	if p.a.out.t != nil {
+		p.out, err = p.a.out.cursor()
+	}
+	return err
+}
+
+// next appends the runs of the next piece in the target's part. They have n bytes; with perRun bytes
+// for each run, that is at most room.
+func (p *pieces) next(runs []apply.Run, room, perRun int) (_ []apply.Run, n int) {
+	size := 1
+	if p.a.kind != wire.Put && p.a.kind != wire.Get {
+		size = p.a.elem.Size()
+	}
+	for p.a.runs.Left() > 0 {
+		most := size - n%size
+		if most == size { // a new element, which may have two runs
+			if room < size+2*perRun {
+				break
+			}
+			most = (room - perRun) / size * size
+		}
+		off, length := p.a.runs.Next(most)
+		runs = append(runs, apply.Run{Off: p.a.base + off, Len: length})
+		n += length
+		room -= length + perRun
+	}
+	return runs, n
+}
