@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// A launcher says how many processes it can run, and of which command this one is.
+// A launcher says how many processes it can run, and which command started this one.
 type launcher struct {
 	*boot.LocalBoot
 	universe, appNum int

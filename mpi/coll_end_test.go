@@ -257,3 +257,24 @@ func TestHookNamesCollectives(t *testing.T) {
 		assert.Equal(t, []string{"MPI_Comm_idup", "MPI_Waitall"}, h.calls)
 	})
 }
+
+// TestNothingIsMadeAfterTheEnd: a communicator that was made although the context had ended is not
+// returned, and does not keep its contexts.
+func TestNothingIsMadeAfterTheEnd(t *testing.T) {
+	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
+		ended, cancel := context.WithCancel(bg)
+		cancel()
+		w := p.World()
+		for range 3 {
+			for name, do := range map[string]func() (*mpi.Comm, error){
+				"Dup":        func() (*mpi.Comm, error) { return w.Dup(ended) },
+				"Split":      func() (*mpi.Comm, error) { return w.Split(ended, 0, 0) },
+				"CartCreate": func() (*mpi.Comm, error) { return w.CartCreate(ended, []int{1}, []bool{true}, false) },
+			} {
+				made, err := do()
+				require.Error(t, err, name)
+				require.Nil(t, made, name)
+			}
+		}
+	})
+}

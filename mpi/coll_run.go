@@ -74,6 +74,27 @@ func (c *Comm) bounded(ctx context.Context, do func() error) error {
 	return err
 }
 
+// making runs a program that makes a communicator. If it fails although the communicator is made,
+// because ctx ended, the others may have it, too: making revokes and frees it.
+func (c *Comm) making(ctx context.Context, p program, made **Comm) error {
+	err := c.run(ctx, p)
+	*made, err = (*made).unless(err)
+	return err
+}
+
+// unless returns a communicator, which may be nil or not made, unless there is an error. Then nobody
+// gets it: it is revoked and freed.
+func (c *Comm) unless(err error) (*Comm, error) {
+	if err == nil {
+		return c, nil
+	}
+	if c != nil && c.state.Load() == commLive {
+		c.revoke()
+		_ = c.free() // cannot fail: it is live
+	}
+	return nil, err
+}
+
 // begin starts a program, and returns a request that completes when the program ends.
 func (c *Comm) begin(do func(v *view) error) (Request, error) {
 	r, t, err := c.round(do)

@@ -109,11 +109,10 @@ func (p *Process) openBoth(c *Comm, ids []core.ContextID, local, remote *Group, 
 // call it.
 func (c *Comm) Dup(ctx context.Context) (dup *Comm, err error) {
 	defer c.call("MPI_Comm_dup", &err)()
-	made := new(Comm)
-	if err := c.run(ctx, c.duplicate(made)); err != nil {
-		return nil, err
-	}
-	return made, nil
+	dup = new(Comm)
+	dup.state.Store(commNotMade)
+	err = c.making(ctx, c.duplicate(dup), &dup)
+	return dup, err
 }
 
 // Idup is the non-blocking Dup. The duplicate can be used once the request has ended. Info and
@@ -172,7 +171,7 @@ func (c *Comm) remake(v *view, made *Comm) error {
 // inter-communicator too.
 func (c *Comm) Create(ctx context.Context, g *Group) (made *Comm, err error) {
 	defer c.call("MPI_Comm_create", &err)()
-	err = c.run(ctx, c.create(&made, g))
+	err = c.making(ctx, c.create(&made, g), &made)
 	return made, err
 }
 
@@ -264,7 +263,7 @@ func (c *Comm) CreateGroup(ctx context.Context, g *Group, tag int) (made *Comm, 
 		}
 		return err
 	})
-	return made, err
+	return made.unless(err)
 }
 
 // checkUserTag returns an error unless tag is valid for an operation that makes a communicator.

@@ -15,8 +15,10 @@ import (
 type commParts struct {
 	// next is the number of the next collective operation.
 	next atomic.Uint32
-	// psends is how many PsendInits there were.
-	psends atomic.Uint32
+	// psends are the numbers of the PsendInits that have not been freed, and psendNext is the next to
+	// try; both are guarded by mu.
+	psends    map[int]bool
+	psendNext int
 	// idle is the view of the last collective operation. The next operation uses it again, so that
 	// small ones allocate nothing.
 	idle atomic.Pointer[view]

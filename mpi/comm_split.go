@@ -31,7 +31,7 @@ const (
 // gets nil.
 func (c *Comm) Split(ctx context.Context, color, key int) (part *Comm, err error) {
 	defer c.call("MPI_Comm_split", &err)()
-	err = c.run(ctx, c.split(&part, color, key))
+	err = c.making(ctx, c.split(&part, color, key), &part)
 	return part, err
 }
 
@@ -51,7 +51,7 @@ func (c *Comm) SplitType(ctx context.Context, kind SplitKind, key int, hints *In
 	default:
 		return nil, errclass.New(errclass.Arg, "%d is no kind of split: give SplitShared, SplitHardware or Undefined", kind)
 	}
-	err = c.run(ctx, c.split(&part, color, key))
+	err = c.making(ctx, c.split(&part, color, key), &part)
 	return part, err
 }
 

@@ -56,6 +56,8 @@
 // parent.go start processes, and ulfm*.go continues after processes fail. coll_*.go and op.go are
 // collective operations. errors.go, errorclass.go, check.go and hook.go surround every call.
 //
-// mpi/core moves messages, mpi/coll has the algorithms of collective operations, mpi/datatype
-// layouts of memory, and mpi/reduce operators. mpi/boot and mpi/pmi start a job.
+// Packages mpi/rma (one-sided communication), mpi/file (files) and mpi/object (values of any type)
+// are above this one. Below it, mpi/core moves messages, mpi/coll has the algorithms of collective
+// operations, mpi/datatype layouts of memory, and mpi/reduce operators. mpi/boot and mpi/pmi start a
+// job.
 package mpi

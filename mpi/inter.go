@@ -31,7 +31,7 @@ func (c *Comm) IntercommCreate(ctx context.Context, leader int, bridge *Comm, re
 			made, err = c.join(background, leader, nil)
 			return err
 		})
-		return made, err
+		return made.unless(err)
 	}
 	b, err := bridgeOver(bridge, remoteLeader, tag)
 	if err != nil {
@@ -44,7 +44,7 @@ func (c *Comm) IntercommCreate(ctx context.Context, leader int, bridge *Comm, re
 			return err
 		})
 	})
-	return made, err
+	return made.unless(err)
 }
 
 // checkJoin checks a communicator whose group is to join another, and the rank of its leader.
@@ -239,7 +239,7 @@ func (v *view) andOver(b bridge, leader int, mask []byte) error {
 // arbitrary but the same in all processes.
 func (c *Comm) Merge(ctx context.Context, high bool) (merged *Comm, err error) {
 	defer c.call("MPI_Intercomm_merge", &err)()
-	err = c.run(ctx, c.merge(&merged, high))
+	err = c.making(ctx, c.merge(&merged, high), &merged)
 	return merged, err
 }
 

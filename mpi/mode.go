@@ -23,8 +23,8 @@ const (
 	Persistent
 )
 
-// String returns the mode's name.
-func (m Mode) String() string {
+// name returns the mode's name, for errors.
+func (m Mode) name() string {
 	switch m {
 	case Synchronous:
 		return "Synchronous"
@@ -86,5 +86,5 @@ func onlyPersistent(how []Mode) (bool, error) {
 }
 
 func badMode(m Mode) error {
-	return errclass.New(errclass.Arg, "the mode %v (%d) is not for this call", m, uint8(m))
+	return errclass.New(errclass.Arg, "the mode %s (%d) is not for this call", m.name(), m)
 }

@@ -180,6 +180,7 @@ type psend struct {
 	cond   sync.Cond
 	task   *task // of this round
 	active bool
+	freed  bool           // the request is never started again
 	isset  []bool         // partitions that are ready
 	left   []int          // partitions of each chunk that are not ready
 	sends  []core.Request // of chunks
@@ -192,14 +193,45 @@ func (c *Comm) psendInit(b *Buffer, partitions, dst, tag int) (Request, error) {
 	if err != nil {
 		return Request{}, err
 	}
-	number := int(c.parts.psends.Add(1)-1) % numbersMax
+	number, err := c.takeNumber()
+	if err != nil {
+		return Request{}, err
+	}
 	s := &psend{c: c, dst: dst, mem: mem, plan: division{number: number, partitions: partitions, bytes: len(mem)}}
 	s.cond.L = &s.mu
 	s.isset, s.left, s.sends = make([]bool, partitions), make([]int, s.plan.chunks()), make([]core.Request, s.plan.chunks())
 	if s.told, err = c.coll.IsendBytes(core.Standard, s.plan.encode(), dst, tagPlan|tag); err != nil {
+		c.giveNumber(number)
 		return Request{}, err
 	}
 	return c.partitionedRequest(s, s.wait, s.start), nil
+}
+
+// takeNumber returns a number for a PsendInit. It is not that of another, and was not lately.
+func (c *Comm) takeNumber() (int, error) {
+	p := &c.parts
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.psends) == numbersMax {
+		return 0, errclass.New(errclass.Request, "the communicator has %d requests of PsendInit, and cannot have more: free some", numbersMax)
+	}
+	if p.psends == nil {
+		p.psends = make(map[int]bool)
+	}
+	for p.psends[p.psendNext] {
+		p.psendNext = (p.psendNext + 1) % numbersMax
+	}
+	number := p.psendNext
+	p.psends[number] = true
+	p.psendNext = (number + 1) % numbersMax
+	return number, nil
+}
+
+// giveNumber gives back the number of a PsendInit.
+func (c *Comm) giveNumber(number int) {
+	c.parts.mu.Lock()
+	defer c.parts.mu.Unlock()
+	delete(c.parts.psends, number)
 }
 
 // partitionedRequest makes the request of one side. A round waits with wait, and begins with start,
@@ -270,11 +302,17 @@ func (s *psend) wait() (core.Status, error) {
 	for s.posted < len(s.sends) {
 		s.cond.Wait()
 	}
-	s.active = false
 	err := s.err
 	s.mu.Unlock()
 	if terr := waitEach(append([]core.Request{s.told}, s.sends...)); err == nil {
 		err = terr
+	}
+	s.mu.Lock()
+	s.active = false
+	freed := s.freed
+	s.mu.Unlock()
+	if freed {
+		s.c.giveNumber(s.plan.number)
 	}
 	return core.Empty, err
 }
@@ -294,6 +332,13 @@ func (s *psend) arrived(int) (bool, error) {
 }
 
 func (s *psend) free() {
+	s.mu.Lock()
+	s.freed = true
+	active := s.active
+	s.mu.Unlock()
+	if !active { // else the number is in use until the round ends
+		s.c.giveNumber(s.plan.number)
+	}
 	if _, done, _ := s.told.Peek(); !done {
 		_ = s.told.Free() // it goes on unobserved
 	}

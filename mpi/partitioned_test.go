@@ -184,3 +184,29 @@ func TestPartitionedFromADead(t *testing.T) {
 		mpitest.Kill(p)
 	})
 }
+
+// TestNumbersOfPsends: as many requests as there are numbers, of which none is used twice at a time.
+func TestNumbersOfPsends(t *testing.T) {
+	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
+		const most = 1 << 12
+		s, x := p.Self(), 1
+		sends := make(mpi.Requests, most)
+		for i := range sends {
+			sends[i] = s.PsendInit(mpi.Value(&x), 1, mpi.ProcNull, 0)
+		}
+		_, err := s.PsendInit(mpi.Value(&x), 1, mpi.ProcNull, 0).Wait(bg)
+		require.ErrorIs(t, err, mpi.ErrRequest)
+		// The number of an active request is free when its round has ended, not before.
+		require.NoError(t, sends[7].Start())
+		require.NoError(t, sends[7].Free())
+		_, err = s.PsendInit(mpi.Value(&x), 1, mpi.ProcNull, 0).Wait(bg)
+		require.ErrorIs(t, err, mpi.ErrRequest)
+		require.NoError(t, sends[7].Pready(0), "the round goes on")
+		require.NoError(t, sends[8].Free())
+		last := s.PsendInit(mpi.Value(&x), 1, mpi.ProcNull, 0)
+		require.NoError(t, last.Start())
+		require.NoError(t, last.Pready(0))
+		_, err = last.Wait(bg)
+		require.NoError(t, err)
+	})
+}

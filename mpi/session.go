@@ -3,11 +3,9 @@ package mpi
 import (
 	"context"
 	"hash/fnv"
-	"strconv"
 	"sync"
 
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
-	"github.com/viaduct-hpc/viaduct/mpi/info"
 )
 
 // The process sets that every session has (MPI-4.1, 11.3.2), and one of this library.
@@ -80,16 +78,6 @@ func (s *Session) PSets() (names []string, err error) {
 	return names, err
 }
 
-// PSetInfo returns what is known of a process set: "mpi_size" is how many processes it has
-// (MPI_Session_get_pset_info; MPI-4.1, 11.3.3).
-func (s *Session) PSetInfo(name string) (*info.Info, error) {
-	g, err := s.Group(name)
-	if err != nil {
-		return nil, err
-	}
-	return info.New("mpi_size", strconv.Itoa(g.Size()))
-}
-
 // Group returns the group of a process set (MPI_Group_from_session_pset; MPI-4.1, 7.3.2).
 func (s *Session) Group(pset string) (g *Group, err error) {
 	err = s.use("MPI_Group_from_session_pset", func() error {
@@ -138,15 +126,15 @@ func (s *Session) CreateFromGroup(ctx context.Context, g *Group, tag string) (ma
 // all call it with the same tag: with their own group and the rank of its leader, and with the other
 // group and the rank of its leader (MPI_Intercomm_create_from_groups; MPI-4.1, 7.6.2).
 func (s *Session) IntercommFromGroups(ctx context.Context, own *Group, leader int, other *Group, otherLeader int, tag string) (made *Comm, err error) {
+	q, err := other.At(otherLeader)
+	if err != nil {
+		return nil, s.p.self.fail(err)
+	}
 	local, err := s.CreateFromGroup(ctx, own, tag)
 	if err != nil || local == nil {
 		return nil, err
 	}
 	defer func() { _ = local.Free() }() // cannot fail: it has no attributes
-	q, err := other.At(otherLeader)
-	if err != nil {
-		return nil, s.p.self.fail(err)
-	}
 	return local.IntercommCreate(ctx, leader, s.p.world, s.p.world.group.Rank(q), numberOf(tag))
 }
 

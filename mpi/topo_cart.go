@@ -62,7 +62,7 @@ func (c *Comm) CartSub(ctx context.Context, remain []bool) (sub *Comm, err error
 	if err != nil {
 		return nil, err
 	}
-	if err = c.run(ctx, c.split(&sub, color, key)); err == nil {
+	if err = c.making(ctx, c.split(&sub, color, key), &sub); err == nil {
 		sub.parts.topology = grid
 	}
 	return sub, err

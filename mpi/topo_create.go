@@ -26,7 +26,7 @@ func (c *Comm) CartCreate(ctx context.Context, dims []int, periods []bool, reord
 	if err != nil {
 		return nil, err
 	}
-	err = c.run(ctx, c.arrange(&cart, grid, reorder))
+	err = c.making(ctx, c.arrange(&cart, grid, reorder), &cart)
 	return cart, err
 }
 
@@ -43,7 +43,7 @@ func (c *Comm) GraphCreate(ctx context.Context, index, edges []int, reorder bool
 	if err != nil {
 		return nil, err
 	}
-	err = c.run(ctx, c.arrange(&graph, g, reorder))
+	err = c.making(ctx, c.arrange(&graph, g, reorder), &graph)
 	return graph, err
 }
 
@@ -59,7 +59,7 @@ func (c *Comm) DistGraphCreateAdjacent(ctx context.Context, sources, sourceWeigh
 	if err != nil {
 		return nil, err
 	}
-	err = c.run(ctx, c.arrange(&graph, g, false))
+	err = c.making(ctx, c.arrange(&graph, g, false), &graph)
 	return graph, err
 }
 
@@ -87,7 +87,7 @@ func (c *Comm) DistGraphCreate(ctx context.Context, sources, degrees, destinatio
 	if err != nil {
 		return nil, err
 	}
-	err = c.run(ctx, c.arrange(&graph, g, false))
+	err = c.making(ctx, c.arrange(&graph, g, false), &graph)
 	return graph, err
 }
 

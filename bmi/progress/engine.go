@@ -79,7 +79,7 @@ func (e *Engine) Unlock() {
 	e.mu.Unlock()
 }
 
-// UnlockUnused releases the engine lock for a holder that has not called the method, whose deadlines are what they were.
+// UnlockUnused releases the engine lock for a holder that has not called the method. So the method has no new deadline.
 func (e *Engine) UnlockUnused() { e.mu.Unlock() }
 
 // sleepLess wakes the sleeper if the method has a deadline before it would wake up.

@@ -36,7 +36,7 @@ const (
 
 // Tune measures the algorithms of collective operations and writes, at rank 0, a table for
 // mpi.Options.Tuning: the fastest algorithm by operation, ranks and size. All ranks of the job call
-// it with the same plan, whose tests choose the operations. Tests without algorithms to choose from
+// it with the same plan. The tests of the plan choose the operations. Tests without algorithms to choose from
 // are ignored.
 //
 // If the job has several hosts with several ranks, the table also has the steps of hierarchical

@@ -35,10 +35,8 @@ func NewKeyval[O any](copy CopyFunc[O], del DeleteFunc[O]) *Keyval[O] {
 }
 
 // NewFixed makes the key of an attribute that programs can only read, such as MPI_TAG_UB (MPI-4.1,
-// 9.1.2). List.Fix stores its value.
-func NewFixed[O any]() *Keyval[O] {
-	return &Keyval[O]{copy: KeepValue[O], fixed: true}
-}
+// 9.1.2). A List never holds it: package mpi knows the value.
+func NewFixed[O any]() *Keyval[O] { return &Keyval[O]{fixed: true} }
 
 // Free declares that no attribute will be stored under the key any more (MPI_Comm_free_keyval;
 // MPI-4.1, 7.7.2). Stored attributes stay until they are deleted or their objects are freed: until

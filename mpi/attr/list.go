@@ -63,17 +63,6 @@ func (l *List[O]) Put(object O, key *Keyval[O], value any) error {
 	}
 }
 
-// Fix stores the value of a key of NewFixed, for package mpi itself.
-func (l *List[O]) Fix(key *Keyval[O], value any) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if i := l.findLocked(key); i >= 0 {
-		l.entries[i].value = value
-		return
-	}
-	l.addLocked(key, value)
-}
-
 // Delete calls the delete function of the attribute of a key and removes the attribute
 // (MPI_Comm_delete_attr; MPI-4.1, 7.7.2). If the function fails, the attribute stays, and Delete
 // returns the function's error. A key without an attribute here is an error of class Keyval.

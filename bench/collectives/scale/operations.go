@@ -15,7 +15,7 @@ type operation struct {
 	name string
 	// bytes is the length of the buffers of a rank.
 	bytes func(p int) int
-	// run does it with memory in and out of that length, whose contents do not matter.
+	// run does it with memory in and out of that length. The contents do not matter.
 	run func(c coll.Comm, in, out []byte, s *coll.Scratch, choose coll.Choice) error
 	// linkBytes is what must cross the link of a host in each direction.
 	linkBytes func(p int) float64
