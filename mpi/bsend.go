@@ -59,7 +59,7 @@ func (c *Comm) beginFlush() (Request, error) {
 		return Request{}, err
 	}
 	r, t := c.newTask(func() (core.Status, error) { return core.Empty, c.bsends.flush(background) })
-	go t.run()
+	t.launch()
 	o := &origin{comm: c}
 	o.task.Store(t)
 	return Request{r: r, from: o}, nil

@@ -31,7 +31,7 @@ func (c *Comm) allgather(in, out Buffer) program {
 	if err == nil {
 		err = out.evenly(c.peers)
 	}
-	return program{func(v *view) error {
+	return program{do: func(v *view) error {
 		mem := out.room(in.isInPlace())
 		var err error
 		if v.local != nil {
@@ -43,7 +43,7 @@ func (c *Comm) allgather(in, out Buffer) program {
 			out.unpack(mem)
 		}
 		return err
-	}, err}
+	}, err: err}
 }
 
 func (c *Comm) allgatherv(in, out Buffer) program {
@@ -51,7 +51,7 @@ func (c *Comm) allgatherv(in, out Buffer) program {
 	if err == nil {
 		err = c.checkGiven(&in)
 	}
-	return program{func(v *view) error {
+	return program{do: func(v *view) error {
 		mem := roomAll(parts, in.isInPlace())
 		var err error
 		if v.local != nil {
@@ -63,5 +63,5 @@ func (c *Comm) allgatherv(in, out Buffer) program {
 			unpackAll(parts, mem)
 		}
 		return err
-	}, err}
+	}, err: err}
 }

@@ -31,7 +31,7 @@ func (c *Comm) alltoall(in, out Buffer) program {
 			err = b.evenly(c.peers)
 		}
 	}
-	return program{func(v *view) error {
+	return program{do: func(v *view) error {
 		mem := out.room(in.isInPlace())
 		var err error
 		if v.local != nil {
@@ -43,7 +43,7 @@ func (c *Comm) alltoall(in, out Buffer) program {
 			out.unpack(mem)
 		}
 		return err
-	}, err}
+	}, err: err}
 }
 
 func (c *Comm) alltoallv(in, out Buffer) program {

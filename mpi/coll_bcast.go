@@ -22,7 +22,7 @@ func (c *Comm) Ibarrier(how ...Mode) Request {
 	return c.later(&barrierNames, Undefined, &InPlace, c.barrier(), how)
 }
 
-func (c *Comm) barrier() program { return program{barrier, c.checkLive()} }
+func (c *Comm) barrier() program { return program{do: barrier, err: c.checkLive()} }
 
 func barrier(v *view) error {
 	if v.local != nil {
@@ -49,7 +49,7 @@ func (c *Comm) bcast(b Buffer, root int) program {
 	if root == ProcNull {
 		return nothing
 	}
-	return program{func(v *view) error {
+	return program{do: func(v *view) error {
 		mem := b.room(c.isRoot(root))
 		var err error
 		if v.local != nil {
@@ -61,5 +61,5 @@ func (c *Comm) bcast(b Buffer, root int) program {
 			b.unpack(mem)
 		}
 		return err
-	}, memory(&b)}
+	}, err: memory(&b)}
 }

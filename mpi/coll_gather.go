@@ -50,7 +50,7 @@ func (c *Comm) gather(in, out Buffer, root int) program {
 	if err == nil {
 		err = out.even(c.peers)
 	}
-	return program{func(v *view) error {
+	return program{do: func(v *view) error {
 		mem := out.room(in.isInPlace())
 		var err error
 		if v.local != nil {
@@ -62,7 +62,7 @@ func (c *Comm) gather(in, out Buffer, root int) program {
 			out.unpack(mem)
 		}
 		return err
-	}, err}
+	}, err: err}
 }
 
 // giveTo returns the program of a process that sends its elements to a root. A process in the
@@ -71,7 +71,7 @@ func giveTo(in Buffer, root int, send func(v *view, in []byte) error) program {
 	if root == ProcNull {
 		return nothing
 	}
-	return program{func(v *view) error { return send(v, in.packed()) }, memory(&in)}
+	return program{do: func(v *view) error { return send(v, in.packed()) }, err: memory(&in)}
 }
 
 func (c *Comm) gatherv(in, out Buffer, root int) program {
@@ -90,7 +90,7 @@ func (c *Comm) gatherv(in, out Buffer, root int) program {
 		return failed(err)
 	}
 	parts, err := out.divided(c.peers)
-	return program{func(v *view) error {
+	return program{do: func(v *view) error {
 		mem := roomAll(parts, in.isInPlace())
 		var err error
 		if v.local != nil {
@@ -102,5 +102,5 @@ func (c *Comm) gatherv(in, out Buffer, root int) program {
 			unpackAll(parts, mem)
 		}
 		return err
-	}, err}
+	}, err: err}
 }

@@ -72,13 +72,13 @@ func (c *Comm) reduce(in, out Buffer, op *Op, root int) program {
 	if err == nil {
 		err = op.ValidFor(in.t)
 	}
-	return program{func(v *view) error {
+	return program{do: func(v *view) error {
 		mem := in.packed()
 		if v.local != nil {
 			return coll.InterReduce(v, mem, nil, in.t, in.count(), op, root, &v.scratch, coll.Auto)
 		}
 		return coll.Reduce(v, mem, nil, in.t, in.count(), op, root, &v.scratch, coll.Auto)
-	}, err}
+	}, err: err}
 }
 
 // reduceHere returns the root's program of a reduce.
@@ -95,7 +95,7 @@ func (c *Comm) reduceHere(in, out Buffer, op *Op, root int) program {
 			err = c.checkReduce(&in, &out, op)
 		}
 	}
-	return program{func(v *view) error {
+	return program{do: func(v *view) error {
 		mem := out.room(in.isInPlace())
 		var err error
 		if v.local != nil {
@@ -107,7 +107,7 @@ func (c *Comm) reduceHere(in, out Buffer, op *Op, root int) program {
 			out.unpack(mem)
 		}
 		return err
-	}, err}
+	}, err: err}
 }
 
 // allreduceNow is a blocking allreduce. It makes no program, which would have to be allocated.
@@ -127,7 +127,7 @@ func (c *Comm) checkAllreduce(in, out *Buffer, op *Op) error {
 }
 
 func (c *Comm) allreduce(in, out Buffer, op *Op) program {
-	return program{func(v *view) error { return v.allreduce(&in, &out, op) }, c.checkAllreduce(&in, &out, op)}
+	return program{do: func(v *view) error { return v.allreduce(&in, &out, op) }, err: c.checkAllreduce(&in, &out, op)}
 }
 
 func (v *view) allreduce(in, out *Buffer, op *Op) error {

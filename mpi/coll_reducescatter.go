@@ -37,7 +37,7 @@ func (c *Comm) reduceScatter(in, out Buffer, op *Op) program {
 	if err == nil {
 		err = op.ValidFor(out.t)
 	}
-	return program{func(v *view) error {
+	return program{do: func(v *view) error {
 		mem := out.room(in.isInPlace())
 		var err error
 		if v.local != nil {
@@ -49,7 +49,7 @@ func (c *Comm) reduceScatter(in, out Buffer, op *Op) program {
 			out.unpack(mem)
 		}
 		return err
-	}, err}
+	}, err: err}
 }
 
 // countsOf returns how many elements of the result each rank gets, and makes the buffer whole.

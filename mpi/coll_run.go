@@ -11,8 +11,20 @@ import (
 // may be run many times, but only once at a time. A blocking operation runs it at once, a
 // non-blocking one in a goroutine, and a persistent one each time it is started.
 type program struct {
-	do  func(v *view) error
-	err error // what is wrong with the arguments; do is nil then
+	do func(v *view) error
+	// start is there in place of do if all messages can be posted before any arrives, as those of
+	// neighbours can. It posts them, and end waits for them. A non-blocking operation then needs no
+	// goroutine, which would take the processor from a program that computes meanwhile.
+	start func(v *view) (end func() error)
+	err   error // what is wrong with the arguments; do and start are nil then
+}
+
+// run runs all of the program.
+func (p *program) run(v *view) error {
+	if p.start == nil {
+		return p.do(v)
+	}
+	return p.start(v)()
 }
 
 // A collective is the names of a collective operation in its three forms.
@@ -39,9 +51,9 @@ func (c *Comm) later(of *collective, root int, b *Buffer, p program, how []Mode)
 	switch {
 	case err != nil:
 	case persistent:
-		r = c.prepare(p.do)
+		r = c.prepare(p)
 	default:
-		r, err = c.begin(p.do)
+		r, err = c.begin(p)
 	}
 	c.seen(call, err)
 	return c.began(r, err)
@@ -54,9 +66,9 @@ func (c *Comm) run(ctx context.Context, p program) error {
 	}
 	v := c.take(c.number())
 	if endless(ctx) {
-		return c.put(v, p.do(v))
+		return c.put(v, p.run(v))
 	}
-	return c.bounded(ctx, func() error { return c.put(v, p.do(v)) })
+	return c.bounded(ctx, func() error { return c.put(v, p.run(v)) })
 }
 
 // bounded does what several processes do together on the communicator. If ctx ends first, they
@@ -96,8 +108,8 @@ func (c *Comm) unless(err error) (*Comm, error) {
 }
 
 // begin starts a program, and returns a request that completes when the program ends.
-func (c *Comm) begin(do func(v *view) error) (Request, error) {
-	r, t, err := c.round(do)
+func (c *Comm) begin(p program) (Request, error) {
+	r, t, err := c.round(p)
 	if err != nil {
 		return Request{}, err
 	}
@@ -107,24 +119,29 @@ func (c *Comm) begin(do func(v *view) error) (Request, error) {
 }
 
 // prepare makes a persistent request that runs a program (MPI-4.1, 6.13).
-func (c *Comm) prepare(do func(v *view) error) Request {
+func (c *Comm) prepare(p program) Request {
 	o := &origin{comm: c}
 	o.start = func() (core.Request, error) {
-		r, t, err := c.round(do)
+		r, t, err := c.round(p)
 		o.task.Store(t)
 		return r, err
 	}
 	return Request{from: o}
 }
 
-// round starts one run of a program in a goroutine of its own.
-func (c *Comm) round(do func(v *view) error) (core.Request, *task, error) {
+// round starts one run of a program: in a goroutine of its own, or as far as it needs none.
+func (c *Comm) round(p program) (core.Request, *task, error) {
 	if err := c.hold(); err != nil {
 		return core.Request{}, nil, err
 	}
 	v := c.take(c.number())
-	r, t := c.newTask(func() (core.Status, error) { return core.Empty, c.put(v, do(v)) })
-	go t.run()
+	if p.start != nil {
+		end := p.start(v)
+		r, t := c.newTask(func() (core.Status, error) { return core.Empty, c.put(v, end()) })
+		return r, t, nil
+	}
+	r, t := c.newTask(func() (core.Status, error) { return core.Empty, c.put(v, p.do(v)) })
+	t.launch()
 	return r, t, nil
 }
 
@@ -137,10 +154,18 @@ func (c *Comm) newTask(do func() (core.Status, error)) (core.Request, *task) {
 // A task is one run of an operation that waits for others. A goroutine runs it, unless a caller that
 // waits for it does so first, which saves the cost of waking goroutines.
 type task struct {
-	comm  *Comm
-	do    func() (core.Status, error)
-	end   func(core.Status, error)
-	begun atomic.Bool
+	comm     *Comm
+	do       func() (core.Status, error)
+	end      func(core.Status, error)
+	launched atomic.Bool
+	begun    atomic.Bool
+}
+
+// launch starts the goroutine, unless the task has begun.
+func (t *task) launch() {
+	if !t.begun.Load() && !t.launched.Swap(true) {
+		go t.run()
+	}
 }
 
 // run runs the task if it has not begun yet.

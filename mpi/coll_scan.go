@@ -43,7 +43,7 @@ func (c *Comm) prefix(in, out Buffer, op *Op, scan prefixFunc) program {
 	if c.IsInter() {
 		return failed(errclass.New(errclass.Comm, "an inter-communicator has no order of ranks to scan in: merge it first"))
 	}
-	return program{func(v *view) error {
+	return program{do: func(v *view) error {
 		// Elements that are not written, such as the result of rank 0 of an Exscan, keep their
 		// values.
 		mem := out.room(true)
@@ -52,5 +52,5 @@ func (c *Comm) prefix(in, out Buffer, op *Op, scan prefixFunc) program {
 			out.unpack(mem)
 		}
 		return err
-	}, c.checkAllreduce(&in, &out, op)}
+	}, err: c.checkAllreduce(&in, &out, op)}
 }

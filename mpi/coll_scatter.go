@@ -64,7 +64,7 @@ func takeFrom(out Buffer, root int, recv func(v *view, out []byte) error) progra
 	if root == ProcNull {
 		return nothing
 	}
-	return program{takeInto(out, recv), memory(&out)}
+	return program{do: takeInto(out, recv), err: memory(&out)}
 }
 
 // takeInto returns what a process does that receives its elements.
@@ -85,9 +85,9 @@ func takeInto(out Buffer, recv func(v *view, out []byte) error) func(v *view) er
 // scatterFrom returns the root's program. If out is InPlace, the root's own part stays where it is.
 func (c *Comm) scatterFrom(out Buffer, send func(v *view, out []byte) error, err error) program {
 	if c.IsInter() || out.isInPlace() {
-		return program{func(v *view) error { return send(v, nil) }, err}
+		return program{do: func(v *view) error { return send(v, nil) }, err: err}
 	}
-	return program{takeInto(out, send), err}
+	return program{do: takeInto(out, send), err: err}
 }
 
 func (c *Comm) scatterv(in, out Buffer, root int) program {

@@ -13,3 +13,9 @@ func TuningOf(c *Comm) string {
 	}
 	return ""
 }
+
+// Launched tells whether a goroutine runs the operation of r.
+func Launched(r Request) bool {
+	t := r.from.task.Load()
+	return t != nil && t.launched.Load()
+}

@@ -291,7 +291,7 @@ func (s *psend) ready(i int) error {
 	}
 	if s.posted++; s.posted == len(s.sends) {
 		s.cond.Broadcast()
-		go s.task.run()
+		s.task.launch()
 	}
 	return nil // the request reports the error
 }

@@ -114,14 +114,29 @@ func (r Request) Wait(ctx context.Context) (Status, error) {
 	return statusOf(st), c.leave(call, err)
 }
 
-// help runs the collective operation that a request stands for, if its goroutine has not begun to
-// and nothing can end the wait.
+// help runs the task that a request stands for, unless a goroutine has begun to. If something can end
+// the wait, a goroutine does it.
 func (r Request) help(ctx context.Context) {
 	if r.from == nil {
 		return
 	}
-	if t := r.from.task.Load(); t != nil && ctx.Done() == nil {
+	switch t := r.from.task.Load(); {
+	case t == nil:
+	case ctx.Done() == nil:
 		t.run()
+	default:
+		t.launch()
+	}
+}
+
+// launch starts the goroutine of the task that a request stands for, because the caller does not wait
+// for it alone.
+func (r Request) launch() {
+	if r.from == nil {
+		return
+	}
+	if t := r.from.task.Load(); t != nil {
+		t.launch()
 	}
 }
 
@@ -135,6 +150,7 @@ func (r Request) Test() (Status, bool, error) {
 		return emptyStatus, true, r.orphaned()
 	}
 	call := c.enter(Call{Name: "MPI_Test", Comm: c, Peer: Undefined, Tag: Undefined})
+	r.launch()
 	st, done, err := r.operation().Test()
 	yieldUnless(done)
 	return statusOf(st), done, c.leave(call, err)
@@ -161,6 +177,7 @@ func (r Request) Peek() (st Status, done bool, err error) {
 		return emptyStatus, true, r.from.err
 	}
 	call := c.enter(Call{Name: "MPI_Request_get_status", Comm: c, Peer: Undefined, Tag: Undefined})
+	r.launch()
 	got, done, err := r.operation().Peek()
 	yieldUnless(done)
 	return statusOf(got), done, c.leave(call, err)
@@ -190,7 +207,9 @@ func (r Request) Free() (err error) {
 	case r.from.comm == nil:
 		r.from.reported.Store(true)
 		return nil
-	case r.from.start == nil:
+	}
+	r.launch()
+	if r.from.start == nil {
 		return r.r.Free()
 	}
 	r.from.mu.Lock()

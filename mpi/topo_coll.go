@@ -64,24 +64,16 @@ func (c *Comm) neighborAllgather(in, out Buffer) program {
 		return failed(err)
 	}
 	if !out.isDivided() {
-		return program{func(v *view) error {
+		return program{start: func(v *view) func() error {
 			mem := out.room(true)
-			err := coll.NeighborAllgather(v, in.packed(), mem, nb, &v.scratch)
-			if err == nil {
-				out.unpack(mem)
-			}
-			return err
-		}, evenMemory(&out, len(nb.Sources))}
+			return landing(coll.NeighborAllgather(v, in.packed(), mem, nb, &v.scratch), func() { out.unpack(mem) })
+		}, err: evenMemory(&out, len(nb.Sources))}
 	}
 	parts, err := out.divided(len(nb.Sources))
-	return program{func(v *view) error {
+	return program{start: func(v *view) func() error {
 		mem := roomAll(parts, true)
-		err := coll.NeighborAllgatherv(v, in.packed(), mem, nb, &v.scratch)
-		if err == nil {
-			unpackAll(parts, mem)
-		}
-		return err
-	}, err}
+		return landing(coll.NeighborAllgatherv(v, in.packed(), mem, nb, &v.scratch), func() { unpackAll(parts, mem) })
+	}, err: err}
 }
 
 func (c *Comm) neighborAlltoall(in, out Buffer) program {
@@ -95,14 +87,10 @@ func (c *Comm) neighborAlltoall(in, out Buffer) program {
 	if err = evenMemory(&in, len(nb.Destinations)); err == nil {
 		err = evenMemory(&out, len(nb.Sources))
 	}
-	return program{func(v *view) error {
+	return program{start: func(v *view) func() error {
 		mem := out.room(true)
-		err := coll.NeighborAlltoall(v, in.packed(), mem, nb, &v.scratch)
-		if err == nil {
-			out.unpack(mem)
-		}
-		return err
-	}, err}
+		return landing(coll.NeighborAlltoall(v, in.packed(), mem, nb, &v.scratch), func() { out.unpack(mem) })
+	}, err: err}
 }
 
 // evenMemory returns an error unless a buffer is memory that can be divided evenly.
@@ -121,12 +109,19 @@ func exchangeWith(nb coll.Neighbors, in, out *Buffer) program {
 		return failed(err)
 	}
 	gets, err := out.divided(len(nb.Sources))
-	return program{func(v *view) error {
+	return program{start: func(v *view) func() error {
 		mem := roomAll(gets, true)
-		err := coll.NeighborAlltoallv(v, packedAll(gives), mem, nb, &v.scratch)
+		return landing(coll.NeighborAlltoallv(v, packedAll(gives), mem, nb, &v.scratch), func() { unpackAll(gets, mem) })
+	}, err: err}
+}
+
+// landing waits for the messages of an operation on neighbours, and then unpacks them.
+func landing(f coll.Flight, unpack func()) (end func() error) {
+	return func() error {
+		err := f.Land()
 		if err == nil {
-			unpackAll(gets, mem)
+			unpack()
 		}
 		return err
-	}, err}
+	}
 }

@@ -55,6 +55,7 @@ func (reqs Requests) TestAll(statuses []Status) (done bool, err error) {
 		return false, err
 	}
 	defer set.free()
+	set.launch(reqs)
 	if set.engine != nil {
 		done, err = set.engine.TestAll(set.rs, set.sts, set.errs)
 		yieldUnless(done)
@@ -83,6 +84,7 @@ func (reqs Requests) WaitAny(ctx context.Context) (i int, st Status, err error) 
 	if set.engine == nil {
 		return Undefined, emptyStatus, nil
 	}
+	set.launch(reqs)
 	i, got, err := set.engine.WaitAny(orBackground(ctx), set.rs)
 	return indexOf(i), statusOf(got), err
 }
@@ -104,6 +106,7 @@ func (reqs Requests) TestAny() (i int, st Status, done bool, err error) {
 	if set.engine == nil {
 		return Undefined, emptyStatus, true, nil
 	}
+	set.launch(reqs)
 	i, got, done, err := set.engine.TestAny(set.rs)
 	yieldUnless(done)
 	return indexOf(i), statusOf(got), done, err
@@ -120,6 +123,7 @@ func (reqs Requests) WaitSome(ctx context.Context, indices []int, statuses []Sta
 		return indices, err
 	}
 	defer set.free()
+	set.launch(reqs)
 	if set.engine == nil || set.orphans {
 		return set.testSome(reqs, indices, statuses)
 	}
@@ -138,6 +142,7 @@ func (reqs Requests) TestSome(indices []int, statuses []Status) (_ []int, err er
 		return indices, err
 	}
 	defer set.free()
+	set.launch(reqs)
 	ended, err := set.testSome(reqs, indices, statuses)
 	yieldUnless(len(ended) > len(indices))
 	return ended, err
@@ -225,6 +230,16 @@ func (s *waitSet) add(from *origin) error {
 	s.engine = engine
 	s.tasks = s.tasks || from.task.Load() != nil
 	return nil
+}
+
+// launch starts the goroutines of tasks, because no caller waits for each of them.
+func (s *waitSet) launch(reqs []Request) {
+	if !s.tasks {
+		return
+	}
+	for _, r := range reqs {
+		r.launch()
+	}
 }
 
 // orphan returns the index and the error of an orphan that has not been reported.

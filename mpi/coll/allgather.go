@@ -43,7 +43,7 @@ func allgatherLinear(c Comm, out []byte, s *Scratch) error {
 		f.recv(c, from, out[from*piece:(from+1)*piece])
 		f.send(c, (rank+k)%n, mine)
 	}
-	return f.land()
+	return f.Land()
 }
 
 func allgatherRing(c Comm, out []byte, _ *Scratch) error {
@@ -126,7 +126,7 @@ func allgathervLinear(c Comm, out [][]byte, s *Scratch) error {
 		f.recv(c, from, out[from])
 		f.send(c, (rank+k)%n, out[rank])
 	}
-	return f.land()
+	return f.Land()
 }
 
 func allgathervRing(c Comm, out [][]byte, _ *Scratch) error {

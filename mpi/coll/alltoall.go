@@ -65,7 +65,7 @@ func alltoallRounds(c Comm, in, out []byte, s *Scratch, first, end int) error {
 		to := (rank + k) % n
 		f.send(c, to, in[to*piece:(to+1)*piece])
 	}
-	return f.land()
+	return f.Land()
 }
 
 // alltoallPairwise: in round k every rank sends to the rank k further.

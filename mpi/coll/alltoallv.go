@@ -65,7 +65,7 @@ func alltoallvRounds(c Comm, in, out [][]byte, s *Scratch, first, end int) error
 		to := (rank + k) % n
 		f.send(c, to, in[to])
 	}
-	return f.land()
+	return f.Land()
 }
 
 func alltoallvPairwise(c Comm, in, out [][]byte, _ *Scratch) error {

@@ -50,7 +50,7 @@ func bcastScatterBruck(c Comm, buf []byte, root int, s *Scratch) error {
 		for _, out := range b.around(buf, v, more) {
 			f.send(c, ranked(before, root, b.n), out)
 		}
-		if err := f.land(); err != nil {
+		if err := f.Land(); err != nil {
 			return err
 		}
 	}

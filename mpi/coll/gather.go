@@ -61,7 +61,7 @@ func Gatherv(c Comm, in []byte, out [][]byte, root int, s *Scratch) error {
 			f.recv(c, r, out[r])
 		}
 	}
-	return f.land()
+	return f.Land()
 }
 
 func gatherLinear(c Comm, in, out []byte, root int, s *Scratch) error {
@@ -76,7 +76,7 @@ func gatherLinear(c Comm, in, out []byte, root int, s *Scratch) error {
 			f.recv(c, r, out[r*piece:(r+1)*piece])
 		}
 	}
-	return f.land()
+	return f.Land()
 }
 
 // gatherBinomial: v collects the pieces of v to v+mask-1, its subtree, and

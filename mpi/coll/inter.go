@@ -74,7 +74,7 @@ func InterGather(c Remote, in, out []byte, root int, s *Scratch, choose Choice) 
 			for r := range n {
 				f.recv(c, r, out[r*piece:(r+1)*piece])
 			}
-			return f.land()
+			return f.Land()
 		}
 		return recvSome(c, leader, out)
 	}
@@ -115,7 +115,7 @@ func InterGatherv(c Remote, in []byte, out [][]byte, root int, s *Scratch) error
 		for r, piece := range out {
 			f.recv(c, r, piece)
 		}
-		return f.land()
+		return f.Land()
 	}
 	return sendSome(c, root, in)
 }
@@ -141,7 +141,7 @@ func InterScatter(c Remote, in, out []byte, root int, s *Scratch, choose Choice)
 			for r := range n {
 				f.send(c, r, in[r*piece:(r+1)*piece])
 			}
-			return f.land()
+			return f.Land()
 		}
 		return sendSome(c, leader, in)
 	}
@@ -182,7 +182,7 @@ func InterScatterv(c Remote, in [][]byte, out []byte, root int, s *Scratch) erro
 		for r, piece := range in {
 			f.send(c, r, piece)
 		}
-		return f.land()
+		return f.Land()
 	}
 	return recvSome(c, root, out)
 }

@@ -46,7 +46,7 @@ func interAllgather(c Remote, in, all []byte, of func(i, j int) []byte, s *Scrat
 		f.recv(c, i, of(i, i+1))
 	}
 	f.send(c, rank*far/n, in)
-	if err := f.land(); err != nil {
+	if err := f.Land(); err != nil {
 		return err
 	}
 	pieces := make([][]byte, n)
@@ -113,5 +113,5 @@ func interAlltoall(c Remote, s *Scratch, choose Choice, in, out func(r int) []by
 			return err
 		}
 	}
-	return f.land()
+	return f.Land()
 }

@@ -45,12 +45,15 @@ func (nb *Neighbors) received(i int) int {
 	return i
 }
 
+// The operations on neighbours post all their messages and return them as a Flight. Its Land waits
+// for them, and reports all errors.
+
 // NeighborAllgather sends in to every destination and receives the in of source i
 // into piece i of out (MPI-4.1, 8.6.1). All pieces have the length of in.
-func NeighborAllgather(c Comm, in, out []byte, nb Neighbors, s *Scratch) error {
+func NeighborAllgather(c Comm, in, out []byte, nb Neighbors, s *Scratch) Flight {
 	piece, err := neighborPiece("out", len(out), len(nb.Sources))
 	if err != nil {
-		return err
+		return Flight{err: err}
 	}
 	return neighborExchange(c, &nb, s,
 		func(int) []byte { return in },
@@ -59,9 +62,9 @@ func NeighborAllgather(c Comm, in, out []byte, nb Neighbors, s *Scratch) error {
 
 // NeighborAllgatherv is NeighborAllgather with pieces of any length: out[i] is
 // for the in of source i.
-func NeighborAllgatherv(c Comm, in []byte, out [][]byte, nb Neighbors, s *Scratch) error {
+func NeighborAllgatherv(c Comm, in []byte, out [][]byte, nb Neighbors, s *Scratch) Flight {
 	if err := checkNeighborPieces("out", len(out), len(nb.Sources)); err != nil {
-		return err
+		return Flight{err: err}
 	}
 	return neighborExchange(c, &nb, s,
 		func(int) []byte { return in },
@@ -70,14 +73,14 @@ func NeighborAllgatherv(c Comm, in []byte, out [][]byte, nb Neighbors, s *Scratc
 
 // NeighborAlltoall sends piece i of in to destination i and receives the piece of
 // source i into piece i of out (MPI-4.1, 8.6.2). All pieces have the same length.
-func NeighborAlltoall(c Comm, in, out []byte, nb Neighbors, s *Scratch) error {
+func NeighborAlltoall(c Comm, in, out []byte, nb Neighbors, s *Scratch) Flight {
 	sent, err := neighborPiece("in", len(in), len(nb.Destinations))
 	if err != nil {
-		return err
+		return Flight{err: err}
 	}
 	got, err := neighborPiece("out", len(out), len(nb.Sources))
 	if err != nil {
-		return err
+		return Flight{err: err}
 	}
 	return neighborExchange(c, &nb, s,
 		func(i int) []byte { return in[i*sent : (i+1)*sent] },
@@ -87,12 +90,12 @@ func NeighborAlltoall(c Comm, in, out []byte, nb Neighbors, s *Scratch) error {
 // NeighborAlltoallv is NeighborAlltoall with pieces of any length: in[i] goes to
 // destination i, out[i] comes from source i. Neighbor_alltoallw is the same, with
 // each piece packed by its own type.
-func NeighborAlltoallv(c Comm, in, out [][]byte, nb Neighbors, s *Scratch) error {
+func NeighborAlltoallv(c Comm, in, out [][]byte, nb Neighbors, s *Scratch) Flight {
 	if err := checkNeighborPieces("in", len(in), len(nb.Destinations)); err != nil {
-		return err
+		return Flight{err: err}
 	}
 	if err := checkNeighborPieces("out", len(out), len(nb.Sources)); err != nil {
-		return err
+		return Flight{err: err}
 	}
 	return neighborExchange(c, &nb, s,
 		func(i int) []byte { return in[i] },
@@ -102,13 +105,13 @@ func NeighborAlltoallv(c Comm, in, out [][]byte, nb Neighbors, s *Scratch) error
 // neighborExchange sends in(i) to destination i and receives out(i) from source i.
 // It begins everything at once, because neighbourhoods are small and sparse. Pieces
 // between a pair stay in order.
-func neighborExchange(c Comm, nb *Neighbors, s *Scratch, in, out func(i int) []byte) error {
+func neighborExchange(c Comm, nb *Neighbors, s *Scratch, in, out func(i int) []byte) Flight {
 	if err := nb.check(c.Size()); err != nil {
-		return err
+		return Flight{err: err}
 	}
 	rank := c.Rank()
 	if err := neighborSelf(rank, nb, in, out); err != nil {
-		return err
+		return Flight{err: err}
 	}
 	f := s.flight()
 	for i := range nb.Sources {
@@ -122,7 +125,7 @@ func neighborExchange(c Comm, nb *Neighbors, s *Scratch, in, out func(i int) []b
 			f.send(c, to, in(i))
 		}
 	}
-	return f.land()
+	return f
 }
 
 // neighborSelf copies the pieces that the rank sends to itself, in the order in

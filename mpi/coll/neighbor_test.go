@@ -70,10 +70,10 @@ func (p *plain) cartesian(t *testing.T, dims []int, periodic []bool) {
 		rank := c.Rank()
 		nb := cartesian(dims, periodic, rank)
 		alltoall, allgather := junk(len(in[rank])), junk(len(in[rank]))
-		if err := coll.NeighborAlltoall(c, in[rank], alltoall, nb, s); err != nil {
+		if err := coll.NeighborAlltoall(c, in[rank], alltoall, nb, s).Land(); err != nil {
 			return err
 		}
-		if err := coll.NeighborAllgather(c, in[rank][:length], allgather, nb, s); err != nil {
+		if err := coll.NeighborAllgather(c, in[rank][:length], allgather, nb, s).Land(); err != nil {
 			return err
 		}
 		for i, from := range nb.Sources {
@@ -123,7 +123,7 @@ func TestGraph(t *testing.T) {
 			rank := c.Rank()
 			nb := nbs[rank]
 			out := like(wants[rank])
-			if err := coll.NeighborAlltoallv(c, ins[rank], out, nb, s); err != nil {
+			if err := coll.NeighborAlltoallv(c, ins[rank], out, nb, s).Land(); err != nil {
 				return err
 			}
 			assert.True(t, slices.EqualFunc(wants[rank], out, bytes.Equal), "%v rank=%d %+v", p, rank, nb)
@@ -136,7 +136,7 @@ func TestGraph(t *testing.T) {
 				gathered = append(gathered, want)
 			}
 			out = like(gathered)
-			err := coll.NeighborAllgatherv(c, own[rank], out, nb, s)
+			err := coll.NeighborAllgatherv(c, own[rank], out, nb, s).Land()
 			assert.True(t, slices.EqualFunc(gathered, out, bytes.Equal), "%v rank=%d %+v", p, rank, nb)
 			return err
 		})
@@ -158,16 +158,16 @@ func TestBadNeighbors(t *testing.T) {
 		"in pieces":         {coll.Neighbors{Destinations: []int{0, 0}}, make([]byte, 3), nil, errclass.Count},
 		"out pieces":        {coll.Neighbors{Sources: []int{0, 0}}, nil, make([]byte, 3), errclass.Count},
 	} {
-		err := colltestOne(func(c coll.Comm) error { return coll.NeighborAlltoall(c, tc.in, tc.out, tc.nb, nil) })
+		err := colltestOne(func(c coll.Comm) error { return coll.NeighborAlltoall(c, tc.in, tc.out, tc.nb, nil).Land() })
 		require.ErrorIs(t, err, tc.class, name)
 	}
 	require.ErrorIs(t, colltestOne(func(c coll.Comm) error {
-		return coll.NeighborAllgather(c, nil, make([]byte, 3), coll.Neighbors{Sources: []int{0, 0}}, nil)
+		return coll.NeighborAllgather(c, nil, make([]byte, 3), coll.Neighbors{Sources: []int{0, 0}}, nil).Land()
 	}), errclass.Count)
 	require.ErrorIs(t, colltestOne(func(c coll.Comm) error {
-		return coll.NeighborAllgatherv(c, nil, nil, coll.Neighbors{Sources: self}, nil)
+		return coll.NeighborAllgatherv(c, nil, nil, coll.Neighbors{Sources: self}, nil).Land()
 	}), errclass.Count)
 	require.ErrorIs(t, colltestOne(func(c coll.Comm) error {
-		return coll.NeighborAlltoallv(c, nil, nil, coll.Neighbors{Destinations: self}, nil)
+		return coll.NeighborAlltoallv(c, nil, nil, coll.Neighbors{Destinations: self}, nil).Land()
 	}), errclass.Count)
 }

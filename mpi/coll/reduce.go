@@ -158,7 +158,7 @@ func reduceRabenseifner(c Comm, r reduction, in, out []byte, root int, s *Scratc
 		at := reversed(i, tm.n)
 		f.recv(c, tm.rank(i), b.of(out, at, at+1))
 	}
-	return f.land()
+	return f.Land()
 }
 
 // reversed returns i with its bits reversed, as an index below n, a power of two.

@@ -147,7 +147,7 @@ func reduceScatterSpread(c Comm, r reduction, p parts, in, out []byte, s *Scratc
 		to := (rank + k) % p.n
 		f.send(c, to, p.of(in, to, to+1))
 	}
-	if err := f.land(); err != nil {
+	if err := f.Land(); err != nil {
 		return err
 	}
 	acc := all[(p.n-1)*piece:]

@@ -61,7 +61,7 @@ func Scatterv(c Comm, in [][]byte, out []byte, root int, s *Scratch) error {
 			f.send(c, r, in[r])
 		}
 	}
-	return f.land()
+	return f.Land()
 }
 
 func scatterLinear(c Comm, in, out []byte, root int, s *Scratch) error {
@@ -76,7 +76,7 @@ func scatterLinear(c Comm, in, out []byte, root int, s *Scratch) error {
 			f.send(c, r, in[r*piece:(r+1)*piece])
 		}
 	}
-	return f.land()
+	return f.Land()
 }
 
 // scatterBinomial is gatherBinomial backwards: v receives the pieces of its

@@ -68,35 +68,35 @@ func (s *Scratch) bytes(n int) []byte {
 }
 
 // flight returns an empty list of pending sends and receives.
-func (s *Scratch) flight() flight {
+func (s *Scratch) flight() Flight {
 	if s == nil {
-		return flight{}
+		return Flight{}
 	}
-	return flight{list: s.pending[:0], of: s}
+	return Flight{list: s.pending[:0], of: s}
 }
 
-// A flight is a set of sends and receives that were begun together. After the first
-// error nothing more is begun, but land still waits for all that were, because
+// A Flight is a set of sends and receives that were begun together. After the first
+// error nothing more is begun, but Land still waits for all that were, because
 // their memory belongs to the caller.
-type flight struct {
+type Flight struct {
 	list []Pending
 	of   *Scratch
 	err  error
 }
 
-func (f *flight) send(c Comm, to int, b []byte) {
+func (f *Flight) send(c Comm, to int, b []byte) {
 	if f.err == nil && len(b) > 0 {
 		f.add(c.Isend(to, b))
 	}
 }
 
-func (f *flight) recv(c Comm, from int, b []byte) {
+func (f *Flight) recv(c Comm, from int, b []byte) {
 	if f.err == nil && len(b) > 0 {
 		f.add(c.Irecv(from, b))
 	}
 }
 
-func (f *flight) add(p Pending, err error) {
+func (f *Flight) add(p Pending, err error) {
 	if err != nil {
 		f.err = err
 		return
@@ -104,8 +104,8 @@ func (f *flight) add(p Pending, err error) {
 	f.list = append(f.list, p)
 }
 
-// land waits for all of them and returns the list to the Scratch.
-func (f *flight) land() error {
+// Land waits for all of them and returns the list to the Scratch.
+func (f Flight) Land() error {
 	for i, p := range f.list {
 		if err := p.Wait(); err != nil && f.err == nil {
 			f.err = err

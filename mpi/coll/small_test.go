@@ -63,7 +63,7 @@ func TestTwoRanks(t *testing.T) {
 		"scatter":        {func() error { return coll.Scatter(p, two, out, 0, s, coll.Auto) }, false},
 		"scan":           {func() error { return coll.Scan(p, in, out, f64, 1, reduce.Sum, s, coll.Auto) }, false},
 		"exscan":         {func() error { return coll.Exscan(p, in, out, f64, 1, reduce.Sum, s, coll.Auto) }, false},
-		"neighbours":     {func() error { return coll.NeighborAlltoall(p, in, out, nb, s) }, false},
+		"neighbours":     {func() error { return coll.NeighborAlltoall(p, in, out, nb, s).Land() }, false},
 	} {
 		*p = partner{}
 		require.NoError(t, tc.f(), name)
