@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -346,6 +347,30 @@ func TestTheWatcherDrives(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestTheWatcherLeaves: once the application polls, the watcher no longer asks for the bell, so senders need not ring it.
+func TestTheWatcherLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1, 1, true, Config{})
+		s := w.all[0]
+		time.Sleep(time.Second)
+		require.True(t, s.ring.Load(), "nobody polls, so the watcher watches")
+		rung := 0
+		for range 1000 {
+			s.Lock()
+			s.poll()
+			s.Unlock()
+			if s.ring.Load() {
+				rung++
+				s.Wake()
+			}
+			time.Sleep(restFirst / 4)
+		}
+		assert.Equal(t, 1, rung)
+		time.Sleep(time.Second)
+		assert.True(t, s.ring.Load(), "nobody polls any more")
+	})
 }
 
 // TestManual: without a watcher, nothing but a poll of the program moves.

@@ -32,9 +32,11 @@ const (
 )
 
 // How long a watcher rests. restMin to restMax is the time between two checks of an application that polls; it grows while the
-// application does. It grows to asleepMax if the application sleeps on the method at every check. The other limits are for polls
-// of a method that cannot sleep: to pollPauseMax while a caller waits, otherwise to pollIdleMax.
+// application does, from restFirst when the watcher has found that it polls again. It grows to asleepMax if the application sleeps on
+// the method at every check. The other limits are for polls of a method that cannot sleep: to pollPauseMax while a caller waits,
+// otherwise to pollIdleMax.
 const (
+	restFirst    = 100 * time.Microsecond
 	restMin      = time.Millisecond
 	restMax      = 4 * time.Millisecond
 	asleepMax    = 16 * time.Millisecond
@@ -107,8 +109,14 @@ func (w *watcher) run() {
 			w.active = min(2*w.active, limit)
 			continue
 		}
-		w.active = restMin
-		seen = w.watch(polls)
+		var left bool
+		if seen, left = w.watch(polls); left {
+			// Otherwise each message of an application that polls would wake the watcher, which would ask for the next one.
+			w.active = restFirst
+			w.restFor(w.active)
+		} else {
+			w.active = restMin
+		}
 	}
 }
 
@@ -136,8 +144,9 @@ func (w *watcher) restFor(d time.Duration) (asked bool) {
 	return asked
 }
 
-// watch drives the method until the application does so again. It returns the number of polls of the method by then.
-func (w *watcher) watch(seen uint64) uint64 {
+// watch drives the method until the application does so again. It returns the number of polls of the method by then, and whether it
+// has left the method to an application that polls.
+func (w *watcher) watch(seen uint64) (polls uint64, left bool) {
 	w.pause = pollPauseMin
 	for more := true; more && !w.quit.Load(); {
 		if !w.takeSleep() {
@@ -148,10 +157,10 @@ func (w *watcher) watch(seen uint64) uint64 {
 		w.e.sleepMu.Unlock()
 		// Polling may run handlers, which take their time. The right to sleep is given up first, so that no caller has to wait
 		// for the handlers.
-		seen, more = w.poll(seen, slept)
+		seen, more, left = w.poll(seen, slept)
 	}
 	w.state.Store(resting)
-	return seen
+	return seen, left
 }
 
 // takeSleep takes the right to sleep on the method. If the application has it, takeSleep waits until sleepGiven and reports false.
@@ -168,8 +177,8 @@ func (w *watcher) takeSleep() bool {
 	return false
 }
 
-// poll polls the method. It reports false when the watcher should leave the method to the application.
-func (w *watcher) poll(seen uint64, slept bool) (uint64, bool) {
+// poll polls the method. more is false when the watcher should leave the method to the application: left, if that polls.
+func (w *watcher) poll(seen uint64, slept bool) (polls uint64, more, left bool) {
 	e, relying := w.e, &w.e.monitor.spinner.relying
 	e.Lock()
 	others := e.polls != seen
@@ -195,7 +204,8 @@ func (w *watcher) poll(seen uint64, slept bool) (uint64, bool) {
 			w.pause *= 2
 		}
 	}
-	return seen, !leave && (!others || relying.Load() > 0)
+	left = others && relying.Load() == 0
+	return seen, !leave && !left, left
 }
 
 // sleep blocks until something arrives. It reports false if the method cannot sleep, at all or now.
