@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -233,7 +234,10 @@ func TestReportIsWritten(t *testing.T) {
 	r := &report{Machine: machine{CPU: "a processor", Versions: map[string]string{}}, Rounds: 3, Points: all.points(), Notes: all.notes(), Counts: counts{KnownBytes: &bytes}}
 	r.Rows = rows(all, r.Counts)
 	folder := t.TempDir()
-	require.NoError(t, r.write(folder))
+	program := filepath.Join(t.TempDir(), "plot")
+	out, err := exec.Command("go", "build", "-C", "plot", "-o", program, ".").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.NoError(t, r.write(folder, plotter(program)))
 	for _, name := range []string{"results.json", "results.md", "latency.svg", "bandwidth.svg", "ratios.svg", "latency-tcp.svg", "latency-udp.svg"} {
 		text, err := os.ReadFile(filepath.Join(folder, name))
 		require.NoError(t, err)

@@ -7,7 +7,7 @@
 // idle.go and counts.go measure things other than the speed between two processes, samplesort.go a whole MPI program;
 // simulated.go reads results of tests in virtual time; inturn.go measures methods in other processes. rows.go computes
 // the table of aims, with rowssmall.go, rowstcp.go, rowsudp.go, rowsplugin.go, rowsmpi.go, rowsoversubscribed.go and
-// rowsbusy.go for its parts. report.go, reportstates.go and plots.go write everything.
+// rowsbusy.go for its parts. report.go and reportstates.go write everything, with the charts of plots.go, which plot draws.
 //
 // states.go tells whether the two processors are two cores, and smallrounds.go measures small messages in both cases.
 // oversubscribed.go has more ranks than processors. busy.go measures beside busy processes and threads.go with many

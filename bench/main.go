@@ -24,6 +24,7 @@ type config struct {
 	bmi    string        // the bmi command
 	plugin string        // the plugin with our VIA methods
 	mpi    string        // the folder with mpiexec, mpibench, samplesort and heat
+	plot   string        // the program of bench/plot
 	work   string        // the folder for built programs
 	out    string        // the folder for results
 	sizes  sizes         // to measure in a round
@@ -86,6 +87,7 @@ func run() error {
 	flag.StringVar(&cfg.bmi, "bmi", "bin/bmi", "the bmi command")
 	flag.StringVar(&cfg.plugin, "plugin", "bin/bmi-method-via", "the plugin with our methods over VIA")
 	flag.StringVar(&cfg.mpi, "mpi", "bin", "the folder with mpiexec, mpibench, samplesort and heat")
+	flag.StringVar(&cfg.plot, "plot", "bin/plot", "the program that draws charts")
 	flag.StringVar(&cfg.pvfs, "pvfs", "bin/pvfs", "the pvfs command")
 	flag.StringVar(&cfg.pvfsd, "pvfsd", "bin/pvfsd", "the pvfsd command")
 	flag.StringVar(&cfg.only, "only", "", "measure this part alone, and write its rows to standard output: "+groupNames())
@@ -118,13 +120,16 @@ func run() error {
 	if (cfg.only == groupBuilds) != (cfg.before != "") {
 		return fmt.Errorf("-only %s and -before go together", groupBuilds)
 	}
-	for _, path := range []*string{&cfg.bmi, &cfg.plugin, &cfg.mpi, &cfg.pvfs, &cfg.pvfsd, &cfg.before} {
+	for _, path := range []*string{&cfg.bmi, &cfg.plugin, &cfg.mpi, &cfg.plot, &cfg.pvfs, &cfg.pvfsd, &cfg.before} {
 		if *path == "" {
 			continue
 		}
 		if *path, err = filepath.Abs(*path); err != nil {
 			return err
 		}
+	}
+	if _, err := os.Stat(cfg.plot); err != nil && cfg.only == "" {
+		return fmt.Errorf("the charts could not be drawn: %w; ./bench/run.sh builds the program", err)
 	}
 	key, removeKey, err := makeKey()
 	if err != nil {
@@ -199,5 +204,5 @@ func compare(ctx context.Context, cfg config) error {
 	if cfg.only != "" {
 		return r.show(os.Stdout, rowsOfGroup[cfg.only])
 	}
-	return r.write(cfg.out)
+	return r.write(cfg.out, plotter(cfg.plot))
 }

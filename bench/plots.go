@@ -1,179 +1,162 @@
 package main
 
 import (
-	"image/color"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
 	"math"
-	"path/filepath"
+	"os/exec"
 	"strconv"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-const (
-	plotWidth  = 18 * vg.Centimeter
-	plotHeight = 11 * vg.Centimeter
-	// ratioMax is where bars are cut, so that one slow contender does not make the
-	// others indistinguishable.
-	ratioMax = 12
-)
+// ratioMax is where bars are cut, so that one slow contender does not make the others
+// indistinguishable.
+const ratioMax = 12
+
+// A chart is what bench/plot draws; its chart.go explains the fields.
+type chart struct {
+	File   string      `json:"file"`
+	Title  string      `json:"title"`
+	X      string      `json:"x,omitempty"`
+	Y      string      `json:"y"`
+	Left   bool        `json:"left,omitempty"`
+	Lines  []chartLine `json:"lines,omitempty"`
+	Ticks  []chartTick `json:"ticks,omitempty"`
+	Groups []string    `json:"groups,omitempty"`
+	Bars   []chartBars `json:"bars,omitempty"`
+	Cut    float64     `json:"cut,omitempty"`
+}
+
+type chartLine struct {
+	Name   string       `json:"name"`
+	Color  string       `json:"color"`
+	Shape  int          `json:"shape"`
+	Points [][2]float64 `json:"points"`
+}
+
+type chartTick struct {
+	At    float64 `json:"at"`
+	Label string  `json:"label,omitempty"`
+}
+
+type chartBars struct {
+	Name   string    `json:"name"`
+	Color  string    `json:"color"`
+	Values []float64 `json:"values"`
+}
+
+// plotter returns what draws charts: the program of bench/plot, which run.sh builds beside this one.
+func plotter(program string) func(folder string, charts []chart) error {
+	return func(folder string, charts []chart) error {
+		text, err := json.Marshal(charts)
+		if err != nil {
+			return err
+		}
+		draw := exec.CommandContext(context.Background(), program, folder)
+		draw.Stdin = bytes.NewReader(text)
+		if out, err := draw.CombinedOutput(); err != nil {
+			return fmt.Errorf("the charts are not drawn: %w: %s", err, out)
+		}
+		return nil
+	}
+}
 
 // palette has colours that colour-blind people can distinguish, too (Okabe and
 // Ito's).
-var palette = map[string]color.Color{
-	bare:       color.Gray{Y: 0x80},
-	ours:       color.RGBA{R: 0xd5, G: 0x5e, A: 0xff},
-	registered: color.RGBA{R: 0xe6, G: 0x9f, A: 0xff},
-	openMPI:    color.RGBA{G: 0x72, B: 0xb2, A: 0xff},
-	mpich:      color.RGBA{R: 0x56, G: 0xb4, B: 0xe9, A: 0xff},
-	ucx:        color.RGBA{G: 0x9e, B: 0x73, A: 0xff},
-	oursMPI:    color.Black,
-	libfabric:  color.RGBA{R: 0xcc, G: 0x79, B: 0xa7, A: 0xff},
+var palette = map[string]string{
+	bare:       "#808080",
+	ours:       "#d55e00",
+	registered: "#e69f00",
+	openMPI:    "#0072b2",
+	mpich:      "#56b4e9",
+	ucx:        "#009e73",
+	oursMPI:    "#000000",
+	libfabric:  "#cc79a7",
 
-	bareSocket:   color.Gray{Y: 0x80},
-	oursTCP:      color.RGBA{R: 0xd5, G: 0x5e, A: 0xff},
-	openMPITCP:   color.RGBA{G: 0x72, B: 0xb2, A: 0xff},
-	mpichTCP:     color.RGBA{R: 0x56, G: 0xb4, B: 0xe9, A: 0xff},
-	ucxTCP:       color.RGBA{G: 0x9e, B: 0x73, A: 0xff},
-	libfabricTCP: color.RGBA{R: 0xcc, G: 0x79, B: 0xa7, A: 0xff},
+	bareSocket:   "#808080",
+	oursTCP:      "#d55e00",
+	openMPITCP:   "#0072b2",
+	mpichTCP:     "#56b4e9",
+	ucxTCP:       "#009e73",
+	libfabricTCP: "#cc79a7",
 
-	bareUDP:       color.Gray{Y: 0x80},
-	oursUDP:       color.RGBA{R: 0xe6, G: 0x9f, A: 0xff},
-	oursUDPSecure: color.RGBA{R: 0xd5, G: 0x5e, A: 0xff},
-	openMPIUDP:    color.RGBA{G: 0x72, B: 0xb2, A: 0xff},
-	libfabricUDP:  color.RGBA{R: 0x56, G: 0xb4, B: 0xe9, A: 0xff},
+	bareUDP:       "#808080",
+	oursUDP:       "#e69f00",
+	oursUDPSecure: "#d55e00",
+	openMPIUDP:    "#0072b2",
+	libfabricUDP:  "#56b4e9",
 }
 
 // lineOrder is the order of legends; for TCP and UDP it is overTCP and withBesideUDP.
 var lineOrder = []string{bare, ours, registered, oursMPI, openMPI, mpich, ucx, libfabric}
 
-func (r *report) plots(folder string) error {
-	for name, p := range map[string]*plot.Plot{
-		"latency.svg":     r.linePlot("Half round trip between two processes on one host", "µs", lineOrder, perf.Latency, perf.LimitMemcpy),
-		"bandwidth.svg":   r.linePlot("Bandwidth, one way, between two processes on one host", "MB/s", lineOrder, perf.Bandwidth, ""),
-		"latency-tcp.svg": r.linePlot("Half round trip over TCP on loopback", "µs", overTCP, perf.Latency, perf.LimitSocket),
-		"latency-udp.svg": r.linePlot("Half round trip over UDP on loopback", "µs", withBesideUDP, perf.Latency, perf.LimitUDP),
-	} {
-		if err := p.Save(plotWidth, plotHeight, filepath.Join(folder, name)); err != nil {
-			return err
-		}
+func (r *report) charts() []chart {
+	return []chart{
+		r.lines("latency.svg", "Half round trip between two processes on one host", "µs", lineOrder, perf.Latency, perf.LimitMemcpy),
+		r.lines("bandwidth.svg", "Bandwidth, one way, between two processes on one host", "MB/s", lineOrder, perf.Bandwidth, ""),
+		r.lines("latency-tcp.svg", "Half round trip over TCP on loopback", "µs", overTCP, perf.Latency, perf.LimitSocket),
+		r.lines("latency-udp.svg", "Half round trip over UDP on loopback", "µs", withBesideUDP, perf.Latency, perf.LimitUDP),
+		r.bars("ratios.svg"),
 	}
-	ratios, err := r.ratioPlot()
-	if err != nil {
-		return err
-	}
-	return ratios.Save(plotWidth, plotHeight, filepath.Join(folder, "ratios.svg"))
 }
 
-// linePlot shows a test of some contenders over the size, both logarithmic, with the
-// limit as an additional line.
-func (r *report) linePlot(title, unit string, order []string, test, limit perf.Test) *plot.Plot {
-	p := plot.New()
-	p.Title.Text = title
-	p.X.Label.Text, p.Y.Label.Text = "message size", unit
-	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
-	p.X.Tick.Marker, p.Y.Tick.Marker = sizeTicks{}, plot.LogTicks{Prec: -1}
+// lines shows a test of some contenders over the size, both logarithmic, with the limit as an
+// additional line.
+func (r *report) lines(file, title, unit string, order []string, test, limit perf.Test) chart {
 	// The legend goes where the curves leave room: times rise with the size, rates
 	// rise and then stay.
-	p.Legend.Top, p.Legend.Left = limit != "", limit != ""
-	p.Add(plotter.NewGrid())
+	c := chart{File: file, Title: title, X: "message size", Y: unit, Left: limit != ""}
+	least, most := math.Inf(1), 0.0
 	for i, method := range order {
-		var xy plotter.XYs
+		l := chartLine{Name: label(method), Color: palette[method], Shape: i}
 		for _, q := range r.Points {
 			if q.Method == method && (q.Test == test || limit != "" && q.Test == limit) && q.Size > 0 && q.Median > 0 {
-				xy = append(xy, plotter.XY{X: float64(q.Size), Y: q.Median})
+				l.Points = append(l.Points, [2]float64{float64(q.Size), q.Median})
+				least, most = min(least, float64(q.Size)), max(most, float64(q.Size))
 			}
 		}
-		if len(xy) == 0 {
-			continue
+		if len(l.Points) > 0 {
+			c.Lines = append(c.Lines, l)
 		}
-		line, points, err := plotter.NewLinePoints(xy)
-		if err != nil {
-			continue // only for coordinates that are not numbers, which are omitted
-		}
-		line.Color, points.Color = palette[method], palette[method]
-		line.Width = vg.Points(1.5)
-		points.Shape = shapesOfPoints[i%len(shapesOfPoints)]
-		p.Add(line, points)
-		p.Legend.Add(label(method), line, points)
 	}
-	spread(&p.X)
-	spread(&p.Y)
-	return p
+	c.Ticks = sizeTicks(least, most)
+	return c
 }
 
-// spread gives a logarithmic axis a range if there are no points or all have the same
-// value, because the library panics then.
-func spread(a *plot.Axis) {
-	if !(a.Min > 0) || math.IsInf(a.Min, 0) || math.IsInf(a.Max, 0) {
-		a.Min, a.Max = 1, 10
+// sizeTicks marks powers of two, with a label at every third.
+func sizeTicks(least, most float64) (all []chartTick) {
+	if most == 0 {
+		return nil
 	}
-	if a.Max <= a.Min {
-		a.Min, a.Max = a.Min/2, a.Min*2
-	}
-}
-
-var shapesOfPoints = []draw.GlyphDrawer{
-	draw.CrossGlyph{}, draw.CircleGlyph{}, draw.RingGlyph{}, draw.SquareGlyph{}, draw.BoxGlyph{}, draw.TriangleGlyph{}, draw.PyramidGlyph{},
-}
-
-// sizeTicks marks powers of two, with labels at every fourth.
-type sizeTicks struct{}
-
-func (sizeTicks) Ticks(least, most float64) []plot.Tick {
-	var out []plot.Tick
 	for e := math.Floor(math.Log2(least)); e <= math.Ceil(math.Log2(most)); e++ {
-		tick := plot.Tick{Value: math.Exp2(e)}
+		t := chartTick{At: math.Exp2(e)}
 		if int(e)%3 == 0 && e >= 0 {
-			tick.Label = perf.FormatSize(1 << int(e))
+			t.Label = perf.FormatSize(1 << int(e))
 		}
-		out = append(out, tick)
+		all = append(all, t)
 	}
-	return out
+	return all
 }
 
-// ratioPlot has bars of the half round trip divided by the bare limit.
-func (r *report) ratioPlot() (*plot.Plot, error) {
-	p := plot.New()
-	p.Title.Text = "Half round trip against the bare limit (1: one bounce, or one plain copy)"
-	p.Y.Label.Text = "×, cut at " + strconv.Itoa(ratioMax)
-	p.Legend.Top = true
+// bars are the half round trips divided by the bare limit.
+func (r *report) bars(file string) chart {
+	c := chart{
+		File: file, Title: "Half round trip against the bare limit (1: one bounce, or one plain copy)",
+		Y: "×, cut at " + strconv.Itoa(ratioMax), Cut: ratioMax,
+	}
 	sizes := []int{8, 64 << 10, 1 << 20}
-	var drawn []string
+	for _, n := range sizes {
+		c.Groups = append(c.Groups, perf.FormatSize(n)+" / "+r.limitName(n))
+	}
 	for _, method := range lineOrder[1:] {
-		if len(r.ratios(method, sizes)) > 0 {
-			drawn = append(drawn, method)
+		if values := r.ratios(method, sizes); len(values) > 0 {
+			c.Bars = append(c.Bars, chartBars{Name: label(method), Color: palette[method], Values: values})
 		}
 	}
-	width := vg.Points(300 / float64(len(sizes)*(len(drawn)+1)))
-	for i, method := range drawn {
-		bars, err := plotter.NewBarChart(r.ratios(method, sizes), width)
-		if err != nil {
-			return nil, err
-		}
-		bars.Color, bars.LineStyle.Width = palette[method], 0
-		bars.Offset = width * vg.Length(float64(i)-float64(len(drawn)-1)/2)
-		p.Add(bars)
-		p.Legend.Add(label(method), bars)
-	}
-	one, err := plotter.NewLine(plotter.XYs{{X: -0.5, Y: 1}, {X: float64(len(sizes)) - 0.5, Y: 1}})
-	if err != nil {
-		return nil, err
-	}
-	// After Add, which widens the axis to hold everything; leave room for the legend.
-	p.Y.Min, p.Y.Max = 0, math.Min(p.Y.Max*1.3, ratioMax)
-	one.Dashes = []vg.Length{vg.Points(4), vg.Points(3)}
-	p.Add(one)
-	names := make([]string, len(sizes))
-	for i, n := range sizes {
-		names[i] = perf.FormatSize(n) + " / " + r.limitName(n)
-	}
-	p.NominalX(names...)
-	return p, nil
+	return c
 }
 
 func (r *report) limitName(size int) string {
@@ -205,8 +188,8 @@ func (r *report) limitOf(size int) (float64, bool) {
 
 // ratios are the ratios of one contender, 0 where it has no point; nil if it has
 // none.
-func (r *report) ratios(method string, sizes []int) plotter.Values {
-	out := make(plotter.Values, len(sizes))
+func (r *report) ratios(method string, sizes []int) []float64 {
+	out := make([]float64, len(sizes))
 	some := false
 	for i, size := range sizes {
 		limit, ok := r.limitOf(size)

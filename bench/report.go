@@ -27,7 +27,8 @@ type report struct {
 	collectives string // the section on simulated collective operations
 }
 
-func (r *report) write(folder string) error {
+// write writes everything to a folder; draw draws the charts.
+func (r *report) write(folder string, draw func(folder string, charts []chart) error) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
@@ -38,7 +39,7 @@ func (r *report) write(folder string) error {
 	if err := os.WriteFile(filepath.Join(folder, "results.md"), []byte(r.markdown()), 0o644); err != nil {
 		return err
 	}
-	if err := r.plots(folder); err != nil {
+	if err := draw(folder, r.charts()); err != nil {
 		return err
 	}
 	fmt.Print(r.markdown())

@@ -7,6 +7,7 @@ CGO_ENABLED=0 go build -o bin/bmi ./cmd/bmi
 CGO_ENABLED=0 go build -o bin/bmi-method-via ./cmd/bmi-method-via
 CGO_ENABLED=0 go build -o bin/ ./cmd/mpiexec ./cmd/mpibench ./examples/mpi/samplesort ./examples/mpi/heat
 CGO_ENABLED=0 go build -o bin/ ./cmd/pvfs ./cmd/pvfsd
+CGO_ENABLED=0 go build -C bench/plot -o ../../bin/plot .
 # It exchanges messages itself, too, so it is compiled as mpibench is.
 CGO_ENABLED=0 go build -pgo=cmd/mpibench/default.pgo -o bin/bench ./bench
 exec bin/bench "$@"

@@ -14,7 +14,7 @@ import (
 var concurrent = []string{"sync", "sync/atomic", "go.uber.org/atomic"}
 
 // tested: the table of docs/testing.md has exactly one row for each package with tests, and each row matches
-// its package.
+// its package. Modules within the module run their tests themselves.
 func tested(t *Tree) (problems []Problem) {
 	var rows []tiers.Row
 	for _, text := range t.Texts {
@@ -42,11 +42,16 @@ func tested(t *Tree) (problems []Problem) {
 		t.Packages[i].fits(row, say)
 	}
 	for _, p := range t.Packages {
-		if _, ok := byPackage[p.Dir]; p.tests() && !ok {
+		if _, ok := byPackage[p.Dir]; p.tests() && !ok && !t.inModule(p) {
 			problems = append(problems, Problem{Path: p.Dir, What: "it has tests and no row in " + tiers.Page})
 		}
 	}
 	return problems
+}
+
+// inModule reports whether a package belongs to a module within the module.
+func (t *Tree) inModule(p *Package) bool {
+	return slices.ContainsFunc(t.Modules, func(dir string) bool { return p.Dir == dir || strings.HasPrefix(p.Dir, dir+"/") })
 }
 
 // tests reports whether a package has tests.

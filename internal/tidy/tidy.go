@@ -31,6 +31,7 @@ type Tree struct {
 	Module   string // the module path, for instance example.org/m
 	Packages []*Package
 	Texts    []*Text
+	Modules  []string // folders inside that are modules of their own
 	root     string
 	fset     *token.FileSet
 }
@@ -133,6 +134,9 @@ func skipDir(rel string) bool {
 }
 
 func (t *Tree) load(packages map[string]*Package, name, rel string) error {
+	if path.Base(rel) == "go.mod" && rel != "go.mod" {
+		t.Modules = append(t.Modules, path.Dir(rel))
+	}
 	isGo := strings.HasSuffix(rel, ".go")
 	isText := slices.ContainsFunc(textSuffixes, func(s string) bool { return strings.HasSuffix(rel, s) })
 	if !isGo && !isText {
