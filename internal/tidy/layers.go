@@ -140,6 +140,7 @@ var layerTable = []layer{
 	{"internal/sim", []string{"internal/race"}},
 	{"internal/golden", nil},
 	{"internal/freeport", nil},
+	{"internal/hostlist", nil},
 	{"internal/logtext", nil},
 	{"internal/race", nil},
 	{"internal/authority", nil},
