@@ -3,9 +3,11 @@ package mpi
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/mpi/pmi"
 )
 
 // clearKeys removes all keys from the environment.
@@ -90,6 +93,36 @@ func TestForgetKey(t *testing.T) {
 	forgetKey(secret)
 	_, there := os.LookupEnv("VIADUCT_UDP_KEY")
 	assert.False(t, there)
+}
+
+// TestKeyFormats: a job's key and that of via+udp take the same texts, so processes that have the same text in any of the
+// variables reach each other.
+func TestKeyFormats(t *testing.T) {
+	raw := bytes.Repeat([]byte{0xfb, 0xef, 7, 8}, 8) // its base64 has characters of which there are two alphabets
+	for _, same := range [][]string{
+		{hex.EncodeToString(raw), strings.ToUpper(hex.EncodeToString(raw)), base64.StdEncoding.EncodeToString(raw), base64.RawURLEncoding.EncodeToString(raw)},
+		{"correct horse battery staple"},
+	} {
+		var all []*bmi.Endpoint
+		for _, text := range same {
+			file := filepath.Join(t.TempDir(), "key")
+			require.NoError(t, os.WriteFile(file, []byte(text+"\n"), 0o600))
+			for env, value := range map[string]string{pmi.KeyEnv: text, pmi.KeyFileEnv: file, "VIADUCT_UDP_KEY": text, "VIADUCT_UDP_KEY_FILE": file} {
+				clearKeys(t)
+				t.Setenv(pmi.KeyEnv, "")
+				t.Setenv(pmi.KeyFileEnv, "")
+				t.Setenv(env, value)
+				secret, err := pmi.Secret(os.Getenv)
+				require.NoError(t, err, env)
+				ep, err := openUDP(t, secret)
+				require.NoError(t, err, env)
+				all = append(all, ep)
+			}
+		}
+		for _, ep := range all[1:] {
+			require.NoError(t, say(t, ep, all[0]))
+		}
+	}
 }
 
 // TestKeyOfTheJob: only processes with the job's key can connect. The user's variables take

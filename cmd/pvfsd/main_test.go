@@ -188,12 +188,15 @@ func TestHangup(t *testing.T) {
 		}, far, time.Millisecond, says)
 	}
 	noop(t, d.addresses[0])
-	hangup("TrustedNetwork tcp://10.0.0.0@8", "were read again")
+	hangup("TrustedNetwork tcp://10.0.0.0@8", `were read again" changed=TrustedNetwork`)
 	refused(t, d.addresses[0])
 	hangup("TrustedNetwrok tcp://*", "did you mean TrustedNetwork?")
 	refused(t, d.addresses[0])
-	hangup("", "were read again")
+	hangup("CapabilityTimeoutSecs 5", "it differs from the one at the start in Security, which takes a restart")
+	refused(t, d.addresses[0])
+	hangup("", `were read again" changed=TrustedNetwork`)
 	noop(t, d.addresses[0])
+	hangup("", `were read again" changed=nothing`)
 	require.Zero(t, d.end(syscall.SIGTERM))
 	first, err := os.ReadFile(log + "1")
 	require.NoError(t, err)
@@ -201,6 +204,40 @@ func TestHangup(t *testing.T) {
 	last, err := os.ReadFile(log)
 	require.NoError(t, err)
 	require.Contains(t, string(last), "msg=stopped")
+}
+
+// TestHangupNeverKills: SIGHUP does not end a server even while it reads its configuration, here from a pipe, and counts then, too.
+func TestHangupNeverKills(t *testing.T) {
+	folder := t.TempDir()
+	conf, pipe, log := filepath.Join(folder, "fs.conf"), filepath.Join(folder, "pipe"), filepath.Join(folder, "log")
+	out, err := command(t, "genconfig", "-o", conf, "one=tcp://"+freeport.Address(t)).CombinedOutput()
+	require.NoError(t, err, string(out))
+	text, err := os.ReadFile(conf)
+	require.NoError(t, err)
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	cmd := command(t, "serve", "-config", pipe, "-dir", filepath.Join(folder, "data"), "-create", "-log-file", log)
+	require.NoError(t, pvfstest.StartChild(cmd))
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	feed := func(signal os.Signal) {
+		f, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits until the server reads
+		require.NoError(t, err)
+		require.NoError(t, cmd.Process.Signal(signal))
+		_, err = f.Write(text)
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+	}
+	logs := func(says string) {
+		require.Eventually(t, func() bool {
+			b, err := os.ReadFile(log)
+			return err == nil && strings.Contains(string(b), says)
+		}, far, time.Millisecond)
+	}
+	feed(syscall.SIGHUP)
+	logs("msg=serving")
+	feed(syscall.SIGUSR1) // the server reads it for the SIGHUP
+	logs(`were read again" changed=nothing`)
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, cmd.Wait())
 }
 
 // TestStatisticsAreToldOfRefusals: SIGUSR1 writes the statistics to the log, and the server prints

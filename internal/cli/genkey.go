@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
+	"github.com/viaduct-hpc/viaduct/internal/hostlist"
 	"github.com/viaduct-hpc/viaduct/internal/keyfile"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/secure"
 )
@@ -27,7 +28,7 @@ func (a *App) genkeyCommand() *cobra.Command {
 reads it from the file that VIADUCT_UDP_PRIVATE_KEY_FILE names. It prints a line with the public key,
 or adds it to the file of -clients. A server knows its clients by these lines, in the file that
 VIADUCT_UDP_CLIENTS_FILE names. A client knows a server by a line HOST:PORT KEY in the file that
-VIADUCT_UDP_SERVERS_FILE names. See docs/security-udp.md.
+VIADUCT_UDP_SERVERS_FILE names. 'node[01-16]' stands for 16 names. See docs/security-udp.md.
 
 ` + exitHelp,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -46,7 +47,15 @@ VIADUCT_UDP_SERVERS_FILE names. See docs/security-udp.md.
 	return cmd
 }
 
-func (a *App) genkey(names []string, opt genkeyOptions) error {
+func (a *App) genkey(lists []string, opt genkeyOptions) error {
+	var names []string
+	for _, list := range lists {
+		some, err := hostlist.Expand(list)
+		if err != nil {
+			return program.Usage(err)
+		}
+		names = append(names, some...)
+	}
 	for _, name := range names {
 		if err := secure.CheckName(name); err != nil {
 			return program.Usage(err)

@@ -51,6 +51,9 @@ func TestGenkey(t *testing.T) {
 	assert.Equal(t, "alice", both.Name(id.Private.Public()))
 
 	// Without a file only the line is printed.
+	r = start(t, nil, "genkey", "-dir", t.TempDir(), "io[08-10]").wait(t)
+	require.Equal(t, ExitOK, r.code, r.err.String())
+	require.Regexp(t, `(?s)^io08 \S+\nio09 \S+\nio10 \S+\n$`, r.out.String())
 	r = start(t, nil, "genkey", "-dir", dir, "bob").wait(t)
 	require.Zero(t, r.code, r.err.String())
 	list, err := secure.ParseClients([]byte(r.out.String()))

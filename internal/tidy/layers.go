@@ -52,7 +52,7 @@ var layerTable = []layer{
 	{"methods/via/nic/udp/wire", nil},
 	{"methods/via/nic/udp/reliable", []string{"methods/via/nic/udp/wire"}},
 	{"methods/via/nic/udp/message", []string{"methods/via/nic", "methods/via/nic/udp/wire", "internal/queue", "internal/buffers"}},
-	{"methods/via/nic/udp/secure", []string{"methods/via/nic", "methods/via/nic/udp/wire", "internal/keyfile", "internal/names"}},
+	{"methods/via/nic/udp/secure", []string{"methods/via/nic", "methods/via/nic/udp/wire", "internal/keyfile", "internal/sharedkey", "internal/names"}},
 	{"methods/via/nic/udp/dgram", nil},
 	{"methods/via/nic/udp/dgram/dgramtest", []string{"methods/via/nic/udp/dgram", "internal/seamtest"}},
 	{"methods/via/nic/udp/dgram/...", []string{"methods/via/nic/udp/dgram", "internal/sim", "internal/netpoll"}},
@@ -64,7 +64,7 @@ var layerTable = []layer{
 	// Other methods never import each other.
 	{"methods/tcp/stack/sim", []string{"methods/tcp/stack", "internal/sim"}},
 	{"methods/tcp/stack/stacktest", []string{"methods/tcp/stack", "internal/seamtest"}},
-	{"methods/tcp/...", []string{"bmi", "bmi/files", "matchbits", "peer", "methods/inbox", "methods/tcp/...", "internal/pieces", "internal/names", "internal/queue", "internal/timers", "internal/buffers", "internal/netpoll", "internal/keyfile", "internal/machine"}},
+	{"methods/tcp/...", []string{"bmi", "bmi/files", "matchbits", "peer", "methods/inbox", "methods/tcp/...", "internal/pieces", "internal/names", "internal/queue", "internal/timers", "internal/buffers", "internal/netpoll", "internal/keyfile", "internal/sharedkey", "internal/machine"}},
 	{"plugins/...", []string{"bmi", "plugins/...", "internal/spin", "internal/queue", "internal/pieces"}},
 
 	// Packages above bmi know no method.
@@ -87,7 +87,7 @@ var layerTable = []layer{
 	{"mpi/rma", []string{"mpi", "mpi/internal/bridge", "mpi/core", "mpi/attr", "mpi/info", "mpi/datatype", "mpi/errclass", "mpi/rma/...", "internal/spin"}},
 	{"mpi/pmi/wire", nil},
 	{"mpi/pmi/slurmtest", []string{"internal/freeport"}},
-	{"mpi/pmi/...", []string{"mpi/boot", "mpi/errclass", "mpi/pmi/...", "mpi/pmi", "internal/keyfile"}},
+	{"mpi/pmi/...", []string{"mpi/boot", "mpi/errclass", "mpi/pmi/...", "mpi/pmi", "internal/sharedkey"}},
 	{"mpi/launch/command", []string{"mpi/launch", "internal/dashes"}},
 	{"mpi/launch/...", []string{"mpi/pmi/...", "mpi/boot", "mpi/errclass"}},
 	// Files: lists and plans are pure, the storage knows no messages, and only team and memory know package mpi below the front.
@@ -155,6 +155,7 @@ var layerTable = []layer{
 	{"internal/pagecache", nil},
 	{"internal/names", nil},
 	{"internal/keyfile", nil},
+	{"internal/sharedkey", []string{"internal/keyfile"}},
 	{"internal/machine", nil},
 	{"internal/spin", nil},
 	{"internal/tidy", []string{"internal/tiers"}},
@@ -169,8 +170,8 @@ var layerTable = []layer{
 	{"internal/programs", nil},
 	{"internal/cli/program", []string{"bmi"}},
 	{"internal/cli/pvfs", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/client", "pvfs/credential", "pvfs/usercert", "pvfs/rpc", "pvfs/fuse", "pvfs/config", "pvfs/proto"}},
-	{"internal/cli/pvfsd", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/server", "pvfs/store", "pvfs/rpc", "pvfs/client", "pvfs/config", "pvfs/credential", "pvfs/proto", "internal/keyfile"}},
-	{"internal/cli/genkey.go", []string{"internal/cli/program", "internal/keyfile", "methods/via/nic/udp/secure"}}, // the format of keys, and no method
+	{"internal/cli/pvfsd", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/server", "pvfs/store", "pvfs/rpc", "pvfs/client", "pvfs/config", "pvfs/credential", "pvfs/proto", "internal/hostlist", "internal/keyfile", "internal/sharedkey"}},
+	{"internal/cli/genkey.go", []string{"internal/cli/program", "internal/hostlist", "internal/keyfile", "methods/via/nic/udp/secure"}}, // the format of keys, and no method
 	{"internal/cli/...", []string{"bmi", "internal/dashes", "internal/verdict", "plugins/...", "methods/methodtest", "internal/cli/...", "internal/perf/..."}},
 
 	// Programs choose the methods that they carry.

@@ -3,6 +3,7 @@ package pmi
 import (
 	"bufio"
 	"context"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -216,20 +217,20 @@ func TestAnAnswerThatMakesNoSense(t *testing.T) {
 func TestEnvironmentsThatMakeNoSense(t *testing.T) {
 	ctx := testContext(t)
 	for want, env := range map[string]map[string]string{
-		`PMI_FD="x"`:              {FDEnv: "x", RankEnv: "0", SizeEnv: "1"},
-		`PMI_FD="1"`:              {FDEnv: "1", RankEnv: "0", SizeEnv: "1"},
-		`PMI_RANK="1"`:            {FDEnv: "9", RankEnv: "1", SizeEnv: "1"},
-		`PMI_SIZE=""`:             {FDEnv: "9", RankEnv: "0"},
-		`PMI_SIZE="99999999"`:     {FDEnv: "9", RankEnv: "0", SizeEnv: "99999999"},
-		"PMI_FD=987 is no socket": {FDEnv: "987", RankEnv: "0", SizeEnv: "1"},
-		`PMI_ID=""`:               {PortEnv: "localhost:1"},
-		"cannot be reached":       {PortEnv: "localhost:1", IDEnv: "0"},
-		`MPI_PMI="3"`:             {VersionEnv: "3"},
-		"PMI-2 needs":             {VersionEnv: "2", PortEnv: "PORT", IDEnv: "0"},
-		"use srun --mpi=pmi2":     {"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "4"},
-		"Open MPI's mpirun":       {"OMPI_COMM_WORLD_SIZE": "2"},
-		"64 hexadecimal digits":   {FDEnv: "9", RankEnv: "0", SizeEnv: "1", KeyEnv: "secret"},
-		"cannot be read":          {FDEnv: "9", RankEnv: "0", SizeEnv: "1", KeyFileEnv: "/no/such/file"},
+		`PMI_FD="x"`:                        {FDEnv: "x", RankEnv: "0", SizeEnv: "1"},
+		`PMI_FD="1"`:                        {FDEnv: "1", RankEnv: "0", SizeEnv: "1"},
+		`PMI_RANK="1"`:                      {FDEnv: "9", RankEnv: "1", SizeEnv: "1"},
+		`PMI_SIZE=""`:                       {FDEnv: "9", RankEnv: "0"},
+		`PMI_SIZE="99999999"`:               {FDEnv: "9", RankEnv: "0", SizeEnv: "99999999"},
+		"PMI_FD=987 is no socket":           {FDEnv: "987", RankEnv: "0", SizeEnv: "1"},
+		`PMI_ID=""`:                         {PortEnv: "localhost:1"},
+		"cannot be reached":                 {PortEnv: "localhost:1", IDEnv: "0"},
+		`MPI_PMI="3"`:                       {VersionEnv: "3"},
+		"PMI-2 needs":                       {VersionEnv: "2", PortEnv: "PORT", IDEnv: "0"},
+		"use srun --mpi=pmi2":               {"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "4"},
+		"Open MPI's mpirun":                 {"OMPI_COMM_WORLD_SIZE": "2"},
+		"6 characters are too short":        {FDEnv: "9", RankEnv: "0", SizeEnv: "1", KeyEnv: "secret"},
+		KeyFileEnv + ": open /no/such/file": {FDEnv: "9", RankEnv: "0", SizeEnv: "1", KeyFileEnv: "/no/such/file"},
 	} {
 		if env[PortEnv] == "PORT" {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -261,10 +262,18 @@ func TestSecrets(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "key")
 	require.NoError(t, os.WriteFile(file, []byte(secret+"\n"), 0o600))
 	assert.Equal(t, want, connectAll(t, server.Config{Name: "job", Size: 1}, KeyFileEnv, file)[0].Secret())
+	for _, text := range []string{strings.ToUpper(secret), base64.StdEncoding.EncodeToString(want), base64.RawURLEncoding.EncodeToString(want)} {
+		require.NoError(t, os.WriteFile(file, []byte(text+"\n"), 0o600))
+		for _, env := range []map[string]string{{KeyEnv: text}, {KeyFileEnv: file}} {
+			got, err := Secret(func(key string) string { return env[key] })
+			require.NoError(t, err)
+			assert.Equal(t, want, got, text)
+		}
+	}
 	require.NoError(t, os.Chmod(file, 0o640))
-	_, err = secretOf(environ(3, 0, 1, KeyFileEnv, file))
+	_, err = Secret(environ(3, 0, 1, KeyFileEnv, file))
 	assert.ErrorContains(t, err, "chmod 600")
-	_, err = secretOf(environ(3, 0, 1, KeyFileEnv, filepath.Dir(file)))
+	_, err = Secret(environ(3, 0, 1, KeyFileEnv, filepath.Dir(file)))
 	assert.ErrorContains(t, err, "not a regular file")
 }
 

@@ -33,7 +33,7 @@ const (
 	// VersionEnv is the version of PMI to use, 1 or 2, whatever the launcher seems to be; with
 	// "none" each process is a job of its own.
 	VersionEnv = "MPI_PMI"
-	// KeyEnv is the secret key of the job, 64 hexadecimal digits; FromEnvironment removes it after
+	// KeyEnv is the secret key of the job, as package sharedkey reads it; FromEnvironment removes it after
 	// reading it. KeyFileEnv is a file with the key, which only its owner may be able to read.
 	KeyEnv     = "VIADUCT_JOB_KEY"
 	KeyFileEnv = "VIADUCT_JOB_KEY_FILE"
@@ -88,7 +88,7 @@ func Connect(ctx context.Context, getenv func(string) string) (c Client, ok bool
 	if err != nil {
 		return nil, false, err
 	}
-	secret, err := secretOf(getenv)
+	secret, err := Secret(getenv)
 	if err != nil {
 		return nil, false, err
 	}

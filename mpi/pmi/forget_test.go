@@ -24,7 +24,7 @@ func TestKeyLeavesTheEnvironment(t *testing.T) {
 	t.Setenv(KeyFileEnv, "file")
 	t.Setenv(KeyEnv, "no key")
 	_, _, err := FromEnvironment(testContext(t))
-	require.ErrorContains(t, err, "64 hexadecimal digits")
+	require.ErrorContains(t, err, "6 characters are too short")
 	_, there := os.LookupEnv(KeyEnv)
 	assert.False(t, there)
 

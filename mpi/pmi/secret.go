@@ -1,39 +1,28 @@
 package pmi
 
 import (
-	"encoding/hex"
-	"strings"
-
-	"github.com/viaduct-hpc/viaduct/internal/keyfile"
+	"github.com/viaduct-hpc/viaduct/internal/sharedkey"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
 // SecretBytes is the length of a job's secret key.
-const SecretBytes = 32
+const SecretBytes = sharedkey.Bytes
 
-// secretFileBytesMax is the largest size of a file with the key: its digits, and white space.
-const secretFileBytesMax = 4 * SecretBytes
-
-// secretOf returns the key of the job, or nil. It is never printed.
-func secretOf(getenv func(string) string) ([]byte, error) {
-	text, name := getenv(KeyEnv), getenv(KeyFileEnv)
+// Secret returns the key of the job from the environment, or nil. It is never printed.
+func Secret(getenv func(string) string) ([]byte, error) {
+	source := sharedkey.Source{Text: getenv(KeyEnv), File: getenv(KeyFileEnv)}
+	where := KeyEnv
 	switch {
-	case text != "":
-		return decodeSecret(KeyEnv, text)
-	case name != "":
-		text, err := keyfile.Secret(name, secretFileBytesMax)
-		if err != nil {
-			return nil, errclass.Wrap(errclass.Other, err, "%s cannot be read", KeyFileEnv)
-		}
-		return decodeSecret(KeyFileEnv, string(text))
+	case source == sharedkey.Source{}:
+		return nil, nil
+	case source.Text != "":
+		source.File = "" // launchers of ours set the variable, and users the file
+	default:
+		where = KeyFileEnv
 	}
-	return nil, nil
-}
-
-func decodeSecret(where, text string) ([]byte, error) {
-	secret, err := hex.DecodeString(strings.TrimSpace(text))
-	if err != nil || len(secret) != SecretBytes {
-		return nil, errclass.New(errclass.Other, "the key of the job in %s is not %d hexadecimal digits", where, 2*SecretBytes)
+	key, err := source.Load()
+	if err != nil {
+		return nil, errclass.Wrap(errclass.Other, err, "the key of the job, in %s", where)
 	}
-	return secret, nil
+	return key[:], nil
 }

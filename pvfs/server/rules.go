@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
@@ -28,8 +29,8 @@ func (s *Server) Reload(fs *config.Config, ids *credential.Identities) error {
 		return fmt.Errorf("%w: it has no alias %q any more", ErrConfig, s.cfg.Alias)
 	}
 	own := fs.ForServer(i)
-	if what := changed(s.fs, own); what != "" {
-		return fmt.Errorf("%w: %s has changed, which needs a restart", ErrConfig, what)
+	if what := changed(s.fs, own); len(what) > 0 {
+		return fmt.Errorf("%w: it differs from the one at the start in %s, which takes a restart", ErrConfig, strings.Join(what, ", "))
 	}
 	if err := s.checkProtection(own, ids); err != nil {
 		return err
@@ -47,16 +48,16 @@ func (s *Server) Reload(fs *config.Config, ids *credential.Identities) error {
 	return nil
 }
 
-// changed is the name of a section in which two configurations differ, apart from the rules for clients; "" if there is none.
-func changed(was, is *config.Config) string {
+// changed are the names of the settings in which two configurations differ, apart from the rules for clients.
+func changed(was, is *config.Config) (names []string) {
 	a, b := reflect.ValueOf(withoutRules(was)), reflect.ValueOf(withoutRules(is))
 	for i := range a.NumField() {
 		f := a.Type().Field(i)
 		if f.IsExported() && !reflect.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {
-			return f.Name
+			names = append(names, f.Name)
 		}
 	}
-	return ""
+	return names
 }
 
 // withoutRules is a configuration without the settings that Reload replaces.

@@ -70,10 +70,10 @@ func TestReload(t *testing.T) {
 	reload(c.FS, nil)
 
 	for what, fs := range map[string]*config.Config{
-		"FlowBuffers has changed": with("<FileSystem>", "<FileSystem>\nFlowBuffersPerFlow 3"),
-		"Security has changed":    security("CapabilityTimeoutSecs 5"),
-		"KeyStore: open /none":    security("KeyStore /none"),
-		"it has no alias":         renamed(t, c.FS.Text),
+		"the start in FlowBuffers,": with("<FileSystem>", "<FileSystem>\nFlowBuffersPerFlow 3"),
+		"the start in Security,":    security("CapabilityTimeoutSecs 5"),
+		"KeyStore: open /none":      security("KeyStore /none"),
+		"it has no alias":           renamed(t, c.FS.Text),
 	} {
 		err := c.Server(0).Reload(fs, nil)
 		require.ErrorIs(t, err, server.ErrConfig)

@@ -2,7 +2,6 @@ package pvfsd
 
 import (
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +13,8 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
+	"github.com/viaduct-hpc/viaduct/internal/hostlist"
+	"github.com/viaduct-hpc/viaduct/internal/sharedkey"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
@@ -39,6 +40,11 @@ servers must get the same file; clients fetch it from them.
 
   pvfsd genconfig -o fs.conf a=tcp://a:3334,via+udp://a:3335 b=tcp://b:3334,via+udp://b:3335
 
+Ranges in brackets stand for several servers, as in lists of hosts of Slurm; alias and addresses have the
+same ranges:
+
+  pvfsd genconfig -o fs.conf 'io[01-16,20]=tcp://io[01-16,20]:3334'
+
 Unless told otherwise, clients may connect only from the networks of the servers (-trusted), and
 root of a client becomes nobody, except on the servers themselves (-root-squash, -no-root-squash).
 For several servers genconfig also makes the key that they share, see pvfsd serve -key-file: -o fs.conf
@@ -56,8 +62,8 @@ the servers can act as any user, root included.
 	f.StringVar(&opt.MetaDir, "dir", "", "folder of the servers' data; each adds its alias")
 	f.StringVar(&opt.LogFile, "log-file", "", "log file of the servers; each adds its alias to the name")
 	f.StringVar(&opt.BMIModules, "bmi-modules", "", "BMI modules for stock programs (default bmi_tcp)")
-	f.StringSliceVar(&opt.metaOnly, "meta-only", nil, "aliases of servers that store no file data")
-	f.StringSliceVar(&opt.dataOnly, "data-only", nil, "aliases of servers that store only file data")
+	f.StringArrayVar(&opt.metaOnly, "meta-only", nil, "aliases of servers that store no file data, such as a,b[1-3]")
+	f.StringArrayVar(&opt.dataOnly, "data-only", nil, "aliases of servers that store only file data")
 	f.BoolVar(&opt.NoStuffing, "no-stuffing", false, "small files also have a datafile on every server")
 	f.IntVar(&opt.DefaultDatafiles, "datafiles", 0, "number of servers for a file (0: all)")
 	f.IntVar(&opt.FlowBufferSize, "flow-buffer-size", config.GoodFlowBufferSize, "length of the messages of flows, in bytes")
@@ -86,14 +92,16 @@ func (a *App) genconfig(args []string, opt genconfigOptions) error {
 	gen := opt.GenOptions
 	gen.ID, gen.Root, gen.DataDir = proto.FSID(opt.id), proto.Handle(opt.root), opt.MetaDir
 	for _, arg := range args {
-		s, err := serverOf(arg)
+		servers, err := serversOf(arg)
 		if err != nil {
 			return err
 		}
-		if s.Alias != "" && slices.ContainsFunc(gen.Servers, func(o config.GenServer) bool { return o.Alias == s.Alias }) {
-			return program.Usagef("two servers have the alias %q", s.Alias)
+		for _, s := range servers {
+			if s.Alias != "" && slices.ContainsFunc(gen.Servers, func(o config.GenServer) bool { return o.Alias == s.Alias }) {
+				return program.Usagef("two servers have the alias %q", s.Alias)
+			}
+			gen.Servers = append(gen.Servers, s)
 		}
-		gen.Servers = append(gen.Servers, s)
 	}
 	for _, only := range []struct {
 		flag    string
@@ -103,7 +111,11 @@ func (a *App) genconfig(args []string, opt genconfigOptions) error {
 		{"meta-only", opt.metaOnly, func(s *config.GenServer) { s.NoData = true }},
 		{"data-only", opt.dataOnly, func(s *config.GenServer) { s.NoMeta = true }},
 	} {
-		for _, alias := range only.aliases {
+		aliases, err := expandAll(only.aliases)
+		if err != nil {
+			return err
+		}
+		for _, alias := range aliases {
 			i := slices.IndexFunc(gen.Servers, func(s config.GenServer) bool { return s.Alias == alias })
 			if alias == "" || i < 0 {
 				return program.Usagef("-%s %s: no server has this alias; write it in front of an address: %s=tcp://…", only.flag, alias, alias)
@@ -153,39 +165,84 @@ func (o *genconfigOptions) keyName(servers int) string {
 	return strings.TrimSuffix(o.out, ".conf") + ".key"
 }
 
-// keyBytes is the length of a key, in bytes; the file has twice as many hex digits.
-const keyBytes = 32
-
 // makeKey writes a new key, unless the file exists.
 func makeKey(name string) error {
 	if _, err := readKey(name); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	key := make([]byte, keyBytes)
-	if _, err := rand.Read(key); err != nil {
+	var key sharedkey.Key
+	if _, err := rand.Read(key[:]); err != nil {
 		return err
 	}
-	return writeNew(name, hex.EncodeToString(key)+"\n", 0o600)
+	return writeNew(name, keyText(key), 0o600)
 }
 
-// serverOf parses [ALIAS=]ADDRESS[,ADDRESS].
-func serverOf(arg string) (config.GenServer, error) {
+// serversOf parses [ALIAS=]ADDRESS[,ADDRESS]..., in which ranges in brackets stand for several servers.
+func serversOf(arg string) ([]config.GenServer, error) {
 	alias, address, named := strings.Cut(arg, "=")
 	if !named || strings.Contains(alias, "://") {
 		alias, address = "", arg
 	} else if alias == "" {
-		return config.GenServer{}, program.Usagef("%q has no alias in front of the =", arg)
+		return nil, program.Usagef("%q has no alias in front of the =", arg)
 	}
-	for one := range strings.SplitSeq(address, ",") {
-		scheme, rest, ok := strings.Cut(one, "://")
-		if !ok || scheme == "" || rest == "" {
-			return config.GenServer{}, program.Usagef("%q is no address; one looks like tcp://HOST:PORT", one)
-		}
-		if !slices.ContainsFunc(bmi.Drivers(), func(d bmi.Driver) bool { return d.Name() == scheme }) {
-			return config.GenServer{}, program.Usagef("%q: no method %q; available: %s", one, scheme, program.MethodList())
-		}
+	words, err := hostlist.Split(address)
+	if err != nil {
+		return nil, program.Usage(err)
 	}
-	return config.GenServer{Alias: alias, Address: address}, nil
+	if alias != "" {
+		words = append(words, alias)
+	}
+	var columns [][]string // of each word: one text for each server
+	for _, word := range words {
+		column, err := hostlist.Word(word)
+		if err != nil {
+			return nil, program.Usage(err)
+		}
+		if len(columns) > 0 && len(column) != len(columns[0]) {
+			return nil, program.Usagef("%s stands for %d servers and %s for %d: give both the same ranges", words[0], len(columns[0]), word, len(column))
+		}
+		columns = append(columns, column)
+	}
+	servers := make([]config.GenServer, len(columns[0]))
+	for i := range servers {
+		var parts []string
+		for _, column := range columns {
+			parts = append(parts, column[i])
+		}
+		if alias != "" {
+			servers[i].Alias, parts = parts[len(parts)-1], parts[:len(parts)-1]
+		}
+		for _, one := range parts {
+			if err := checkAddress(one); err != nil {
+				return nil, err
+			}
+		}
+		servers[i].Address = strings.Join(parts, ",")
+	}
+	return servers, nil
+}
+
+func checkAddress(address string) error {
+	scheme, rest, ok := strings.Cut(address, "://")
+	if !ok || scheme == "" || rest == "" {
+		return program.Usagef("%q is no address; one looks like tcp://HOST:PORT", address)
+	}
+	if !slices.ContainsFunc(bmi.Drivers(), func(d bmi.Driver) bool { return d.Name() == scheme }) {
+		return program.Usagef("%q: no method %q; available: %s", address, scheme, program.MethodList())
+	}
+	return nil
+}
+
+// expandAll expands lists of names.
+func expandAll(lists []string) (names []string, err error) {
+	for _, list := range lists {
+		some, err := hostlist.Expand(list)
+		if err != nil {
+			return nil, program.Usage(err)
+		}
+		names = append(names, some...)
+	}
+	return names, nil
 }
 
 // writeNew writes a file, which must not exist.

@@ -30,7 +30,8 @@ that machine. Only root should be able to read it there, because a program with 
 for every user. It adds the public key to the keystore. Each server needs a copy of the keystore, which
 KeyStore in fs.conf names (pvfsd genconfig -keystore FILE).
 
-HOST is what hostname prints on the client, or the name given by pvfs -host. OrangeFS's own
+HOST is what hostname prints on the client, or the name given by pvfs -host. 'node[001-128]' stands for
+128 machines. OrangeFS's own
 programs can use the same keys and keystore.
 
 ` + exitHelp,
@@ -61,6 +62,10 @@ func (a *App) genkey(hosts []string, opt genkeyOptions) error {
 		known = keys
 	case !errors.Is(err, fs.ErrNotExist):
 		return program.Usage(err)
+	}
+	hosts, err := expandAll(hosts)
+	if err != nil {
+		return err
 	}
 	for _, host := range hosts {
 		if host == "" || strings.ContainsFunc(host, func(r rune) bool { return unicode.IsSpace(r) || r == '/' }) {

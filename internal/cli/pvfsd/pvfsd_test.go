@@ -212,6 +212,20 @@ func TestGenconfig(t *testing.T) {
 	assert.False(t, c.Security.TrustedNetworks.Match("tcp://11.1.2.3:4"))
 }
 
+// TestGenconfigRanges: ranges in brackets stand for several servers.
+func TestGenconfigRanges(t *testing.T) {
+	text := good(t, "genconfig", "-trusted", "tcp://10.0.0.0@8", "-meta-only", "io[01-02]", "-data-only", "io[03-10],x",
+		"io[01-10]=tcp://node[01-10].lan:3334,via+udp://[2001:db8::1]:[1-10]", "x=tcp://[::1]:3334")
+	c, err := config.Parse(text)
+	require.NoError(t, err)
+	require.Len(t, c.Servers, 11)
+	assert.Equal(t, "io01", c.Servers[0].Alias)
+	assert.Equal(t, []string{"tcp://node10.lan:3334", "via+udp://[2001:db8::1]:10"}, c.Servers[9].Addresses())
+	assert.Equal(t, []string{"tcp://[::1]:3334"}, c.Servers[10].Addresses())
+	assert.Equal(t, []int{0, 1}, c.MetaServers())
+	assert.Len(t, c.DataServers(), 9)
+}
+
 func TestCheckFindsDamage(t *testing.T) {
 	conf, dir := newConfig(t, newAddress("mem")), filepath.Join(t.TempDir(), "data")
 	good(t, "mkfs", "-config", conf, "-dir", dir)
@@ -294,7 +308,7 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 		{"serve -config " + single + " -dir " + folder + "/none", "pvfsd mkfs makes one, or -create here"},
 		{"serve -config " + single + " -dir " + folder + " -create", "is not empty"},
 		{"serve -config " + single + " -dir " + made + " -key-file " + open, "chmod 600"},
-		{"serve -config " + single + " -dir " + made + " -key-file " + short, "a key needs 16 or more"},
+		{"serve -config " + single + " -dir " + made + " -key-file " + short, "characters are too short for a key"},
 		{"serve -config " + single + " -dir " + made + " -key-file " + folder + "/none", "no such file"},
 		{"serve -config " + single + " -dir " + made + " -log-file " + folder + "/no/log", "no such file"},
 		{"serve -config " + single + " -dir " + made + " -workers -1", "-workers must not be negative"},
@@ -310,6 +324,11 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 		{"genconfig host:3334", `"host:3334" is no address; one looks like tcp://HOST:PORT`},
 		{"genconfig tpc://host:3334", `no method "tpc"; available: `},
 		{"genconfig =tcp://host:3334", "no alias in front"},
+		{"genconfig a[1-3]=tcp://host[1-4]:3334", "tcp://host[1-4]:3334 stands for 4 servers and a[1-3] for 3"},
+		{"genconfig tcp://host[1-4]:3334,via+shm://all", "tcp://host[1-4]:3334 stands for 4 servers and via+shm://all for 1"},
+		{"genconfig tcp://host[1-:3334", `"tcp://host[1-:3334": a [ has no ]`},
+		{"genconfig tcp://host[4-1]:3334", "the range ends before it begins"},
+		{"genconfig tcp://host:3334,,tcp://other:3334", "a name is empty"},
 		{"genconfig a=tcp://host:3334 a=tcp://other:3334", `two servers have the alias "a"`},
 		{"genconfig -meta-only b a=tcp://host:3334", "no server has this alias"},
 		{"genconfig -meta-only a a=tcp://10.0.0.1:3334", "needs a server for metadata and one for data"},

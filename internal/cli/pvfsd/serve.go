@@ -17,7 +17,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
-	"github.com/viaduct-hpc/viaduct/internal/keyfile"
+	"github.com/viaduct-hpc/viaduct/internal/sharedkey"
 	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
@@ -49,11 +49,13 @@ clients and other servers. SIGINT and SIGTERM end it after the requests and tran
 Those that take longer than -drain are cut off and logged. A second signal ends it at once. SIGHUP
 reopens the log file and reads the rules for clients again: <ExportOptions>, TrustedNetwork,
 TrustedPorts, KeyStore, CAFile and the settings for certificates in the configuration, the files
-that these name, and -identities. SIGUSR1 writes statistics to the log: counts of completed work,
+that these name, and -identities; it logs what has changed. If there is an error in them, or if anything else
+has changed, the server logs that and goes on with the old rules. SIGUSR1 writes statistics to the log: counts of completed work,
 and of refusals by reason. They are also printed at the end.
 
 The servers of a file system sign the rights of clients, so that clients cannot claim more. Several
-servers need a common key for that: -key-file, at least 16 bytes that only the servers can read.
+servers need a common key for that, in a -key-file that only the servers can read: the one that genconfig made, or any
+other of 32 bytes in hexadecimal digits or base64 (docs/keys.md).
 Without a key they believe every client, as stock servers do, and do not start
 if the configuration has rules for clients (ReadOnly, RootSquash, AllSquash, TrustedPorts, KeyStore, CAFile).
 
@@ -100,6 +102,10 @@ VIADUCT_UDP_PRIVATE_KEY_FILE and VIADUCT_TLS_SECRET in README.md.
 }
 
 func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
+	// From the first moment on, because both signals would end a process that does not handle them.
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGHUP, syscall.SIGUSR1)
+	defer signal.Stop(signals)
 	p, err := opt.find()
 	if err != nil {
 		return err
@@ -112,6 +118,7 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	if opt.memory > math.MaxInt>>20 {
 		return program.Usagef("-flow-memory is in MiB, and %d is more than this machine can address", opt.memory)
 	}
+	r := newReloader(&opt, p.fs) // before the files are read: a later change is one for a reload
 	key, err := readKey(opt.keyFile)
 	if err != nil {
 		return err
@@ -130,9 +137,6 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 			log.Error("ended by an error", "server", opt.alias, "err", err)
 		}
 	}()
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGHUP, syscall.SIGUSR1)
-	defer signal.Stop(signals)
 	if names := namesOf(ignored(p.fs, p.index)); names != "" {
 		log.Info("keywords of the configuration that have no effect here", "keywords", names)
 	}
@@ -175,10 +179,11 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	logFile.info(log, "serving", "server", p.alias, "file system", p.fs.Name, "addresses", strings.Join(ep.Addresses(), ", "))
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	r.server, r.log, r.file = s, log, logFile
 	obeyed := make(chan struct{})
 	go func() {
 		defer close(obeyed)
-		opt.obey(ctx, signals, s, log, logFile)
+		r.obey(ctx, signals)
 	}()
 	err = s.Serve(ctx, ep)
 	interrupted := ctx.Err() != nil
@@ -236,23 +241,18 @@ func (p *place) needStore(create bool) error {
 	return p.make()
 }
 
-// keyBytesMin is the minimum of package server; keyBytesMax is larger than any real key.
-const (
-	keyBytesMin = 16
-	keyBytesMax = 1 << 20
-)
-
 // readKey reads the servers' common key. Others must not be able to read the file.
 func readKey(name string) ([]byte, error) {
 	if name == "" {
 		return nil, nil
 	}
-	key, err := keyfile.Secret(name, keyBytesMax)
+	key, err := sharedkey.Source{File: name}.Load()
 	if err != nil {
-		return nil, program.Usage(err)
+		return nil, program.Usage(fmt.Errorf("-key-file: %w", err))
 	}
-	if len(key) < keyBytesMin {
-		return nil, program.Usagef("%s has %d bytes, a key needs %d or more", name, len(key), keyBytesMin)
-	}
-	return key, nil
+	return []byte(keyText(key)), nil
 }
+
+// keyText is the file that genconfig makes of a key. Its bytes are what the servers sign with, so that servers of earlier
+// releases, which take the bytes of the file, work with ours.
+func keyText(key sharedkey.Key) string { return key.Hex() + "\n" }

@@ -26,7 +26,7 @@ import (
 func config(t testing.TB) *secure.Config {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "secret")
-	require.NoError(t, os.WriteFile(file, []byte(strings.Repeat("k", secure.SecretBytesMin)), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte(strings.Repeat("5eed", 16)), 0o600))
 	cfg, err := secure.Files{Secret: file}.Load()
 	require.NoError(t, err)
 	return cfg

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/internal/keyfile"
+	"github.com/viaduct-hpc/viaduct/internal/sharedkey"
 )
 
 // The environment variables that FromEnv reads. They hold names of files, never a
@@ -35,8 +36,8 @@ type Files struct {
 	// CA has the certificates of the authorities that must have signed the other
 	// side's certificate, PEM.
 	CA string
-	// Secret has a key that both sides share: SecretBytesMin bytes or more, not
-	// counting white space at both ends, readable by its owner only.
+	// Secret has a key that both sides share, as package sharedkey reads it, and is
+	// readable by its owner only.
 	Secret string
 	// ServerName is a name or an IP address that the certificate of a dialled
 	// server must carry. Empty: any server certificate of the CA is accepted. It
@@ -68,16 +69,11 @@ func (f Files) Load() (*Config, error) {
 }
 
 func (f Files) loadSecret() (*Config, error) {
-	text, err := read("shared key", f.Secret, true)
+	key, err := sharedkey.Source{File: f.Secret}.Load()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("secure: shared key (%s): %w", EnvSecret, err)
 	}
-	cfg, err := fromSecret(text)
-	clear(text)
-	if err != nil {
-		return nil, fmt.Errorf("secure: shared key %s: %w", f.Secret, err)
-	}
-	return cfg, nil
+	return fromSecret(key)
 }
 
 func (f Files) loadCertificates() (*Config, error) {

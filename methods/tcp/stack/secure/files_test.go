@@ -2,6 +2,7 @@ package secure
 
 import (
 	"crypto/x509"
+	"encoding/base64"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/sharedkey"
 )
 
 func TestFilesErrorsSayWhatToDo(t *testing.T) {
@@ -17,7 +20,7 @@ func TestFilesErrorsSayWhatToDo(t *testing.T) {
 	good, stranger := ca.issue(nil), other.issue(nil)
 	good.Cert = ca.copy(good.Cert, "good-cert.pem", 0o600)
 	good.Key = ca.copy(good.Key, "good-key.pem", 0o600)
-	secret := secretFile(t, strings.Repeat("s", SecretBytesMin))
+	secret := secretFile(t, aSecret)
 	expired := ca.issue(func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) })
 	expired.Cert, expired.Key = ca.copy(expired.Cert, "old-cert.pem", 0o600), ca.copy(expired.Key, "old-key.pem", 0o600)
 	early := ca.issue(func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Minute) })
@@ -33,8 +36,10 @@ func TestFilesErrorsSayWhatToDo(t *testing.T) {
 		"no such secret":       {Files{Secret: filepath.Join(ca.Dir, "nothing")}, "no such file"},
 		"secret is a folder":   {Files{Secret: ca.Dir}, "not a regular file"},
 		"secret for others":    {Files{Secret: ca.copy(secret, "open", 0o640)}, "chmod 600"},
-		"short secret":         {Files{Secret: secretFile(t, "  "+strings.Repeat("s", 31)+"\n")}, "31 bytes are too short"},
-		"empty secret":         {Files{Secret: secretFile(t, " \n")}, "0 bytes are too short"},
+		"short secret":         {Files{Secret: secretFile(t, "  fifteen letters\n")}, "15 characters are too short"},
+		"empty secret":         {Files{Secret: secretFile(t, " \n")}, "0 characters are too short"},
+		"a digit is missing":   {Files{Secret: secretFile(t, aSecret[1:])}, "63 hexadecimal digits"},
+		"key, not its file":    {Files{Secret: aSecret}, "put it into a file"},
 		"secret is long":       {Files{Secret: secretFile(t, strings.Repeat("s", FileBytesMax+1))}, "longer than"},
 		"certificate alone":    {Files{Cert: good.Cert}, "a private key is missing (VIADUCT_TLS_KEY)"},
 		"key alone":            {Files{Key: good.Key}, "a certificate is missing (VIADUCT_TLS_CERT)"},
@@ -82,7 +87,7 @@ func TestFromEnv(t *testing.T) {
 	}
 	_, err := FromEnv()
 	require.ErrorContains(t, err, "no key is given")
-	t.Setenv(EnvSecret, secretFile(t, strings.Repeat("s", SecretBytesMin)))
+	t.Setenv(EnvSecret, secretFile(t, aSecret))
 	cfg, err := FromEnv()
 	require.NoError(t, err)
 	assert.True(t, cfg.shared)
@@ -104,14 +109,18 @@ func TestErrorsDoNotShowTheSecret(t *testing.T) {
 	assert.NotContains(t, err.Error(), "hunter2")
 }
 
-func TestWhiteSpaceAroundASecretDoesNotCount(t *testing.T) {
-	text := strings.Repeat("s", SecretBytesMin)
-	a, err := Files{Secret: secretFile(t, text)}.Load()
+// TestSpellingsOfASecret: two sides with the same key connect, whatever the format of their files.
+func TestSpellingsOfASecret(t *testing.T) {
+	key, ok := sharedkey.Decode([]byte(aSecret))
+	require.True(t, ok)
+	a, err := Files{Secret: secretFile(t, aSecret)}.Load()
 	require.NoError(t, err)
-	b, err := Files{Secret: secretFile(t, "\n "+text+"\r\n")}.Load()
-	require.NoError(t, err)
-	n := newNetwork(1)
-	join(t, newSide(t, n.stack(), a), newSide(t, n.stack(), b))
+	for _, text := range []string{"\n " + aSecret + "\r\n", base64.StdEncoding.EncodeToString(key[:]) + "\n", base64.RawURLEncoding.EncodeToString(key[:])} {
+		b, err := Files{Secret: secretFile(t, text)}.Load()
+		require.NoError(t, err)
+		n := newNetwork(1)
+		join(t, newSide(t, n.stack(), a), newSide(t, n.stack(), b))
+	}
 }
 
 func TestOverWithoutAConfiguration(t *testing.T) {

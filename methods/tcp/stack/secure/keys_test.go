@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	ca "github.com/viaduct-hpc/viaduct/internal/authority"
+	"github.com/viaduct-hpc/viaduct/internal/sharedkey"
 )
 
 // authority is a CA that lives as long as a test.
@@ -50,11 +51,14 @@ func secretFile(t *testing.T, text string) string {
 	return file
 }
 
+// aSecret is the text of a shared key.
+var aSecret = strings.Repeat("5eed", sharedkey.Bytes/2)
+
 // secretConfig is the configuration of a shared key; another letter is another
 // key.
 func secretConfig(t testing.TB, letter string) *Config {
 	t.Helper()
-	cfg, err := fromSecret([]byte(strings.Repeat(letter, SecretBytesMin)))
+	cfg, err := fromSecret(sharedkey.Key([]byte(strings.Repeat(letter, sharedkey.Bytes))))
 	require.NoError(t, err)
 	return cfg
 }

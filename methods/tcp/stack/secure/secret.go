@@ -1,23 +1,19 @@
 package secure
 
 import (
-	"bytes"
 	"crypto/ed25519"
 	"crypto/hkdf"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
 	"errors"
-	"fmt"
 	"math/big"
 	"time"
-)
 
-// SecretBytesMin is the shortest shared key, in bytes. Any host that connects
-// sees a public key derived from the secret and can test guesses offline. So the
-// secret must be random, not a password.
-const SecretBytesMin = 32
+	"github.com/viaduct-hpc/viaduct/internal/sharedkey"
+)
 
 // The labels with which the keys of the two roles are derived. Another version is
 // another key.
@@ -35,11 +31,10 @@ var errSecret = errors.New("the other side has a different shared key")
 // from the secret, and each side requires the other role's public key. TLS proves
 // possession of the private key, and with it knowledge of the secret. Because the
 // roles differ, our own proof cannot be reflected to us.
-func fromSecret(text []byte) (*Config, error) {
-	secret := bytes.TrimSpace(text)
-	if len(secret) < SecretBytesMin {
-		return nil, fmt.Errorf("%d bytes are too short, at least %d are needed: head -c 32 /dev/urandom | base64", len(secret), SecretBytesMin)
-	}
+func fromSecret(key sharedkey.Key) (*Config, error) {
+	// The base64 of the key is what is derived from, because earlier releases took the text of the file as it was.
+	secret := base64.StdEncoding.AppendEncode(nil, key[:])
+	defer clear(secret)
 	server, err := deriveKey(secret, infoServer)
 	if err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ func (p Provider) WithKey(key nic.Key) (nic.Provider, error) {
 		return nil, fmt.Errorf("udp: a shared key of %d bytes, want %d random ones", len(key), nic.KeyBytes)
 	}
 	p.Key, p.Insecure = secure.Source{Text: hex.EncodeToString(key)}, false
-	_, err := p.Key.Load()
+	_, err := secure.LoadKey(p.Key)
 	return p, err
 }
 
@@ -95,13 +95,28 @@ func (p Provider) keys(listens bool) (k keys, err error) {
 			return keys{}, errNoClients
 		}
 	}
-	k.shared, err = source.Load()
-	if errors.Is(err, secure.ErrNoKey) {
-		if err = nil; k.identity == nil {
-			err = errNoKey
-		}
+	switch k.shared, err = secure.LoadKey(source); {
+	case err == nil:
+		return k, nil
+	case !errors.Is(err, secure.ErrNoKey):
+		return keys{}, fmt.Errorf("udp: %s: %w", givenBy(p.Key, source), err)
+	case k.identity == nil:
+		return keys{}, errNoKey
 	}
-	return k, err
+	return k, nil
+}
+
+// givenBy names what a shared key was given by.
+func givenBy(option, source secure.Source) string {
+	switch {
+	case option != (secure.Source{}):
+		return "Provider.Key"
+	case source.File != "" && source.Text != "":
+		return KeyFileEnv + " and " + KeyEnv
+	case source.File != "":
+		return KeyFileEnv
+	}
+	return KeyEnv
 }
 
 // insecureByEnvironment reads InsecureEnv.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/viaduct-hpc/viaduct/internal/keyfile"
+	"github.com/viaduct-hpc/viaduct/internal/sharedkey"
 )
 
 // An Identity has the private key of an endpoint and the public keys of its peers.
@@ -58,7 +59,7 @@ func (s *IdentitySource) private() (*PrivateKey, error) {
 	case s.PrivateFile != "" && s.Private != nil:
 		return nil, errors.New("secure: a private key and a file with one are both given; choose one")
 	case s.PrivateFile != "":
-		text, err := keyfile.Secret(s.PrivateFile, KeyFileBytesMax)
+		text, err := keyfile.Secret(s.PrivateFile, sharedkey.FileBytesMax)
 		if err != nil {
 			return nil, fmt.Errorf("secure: private key: %w", err)
 		}

@@ -29,7 +29,7 @@ func TestPrivateKeyFile(t *testing.T) {
 	require.NoError(t, os.Chmod(path, 0o640))
 	_, err = (&IdentitySource{PrivateFile: path}).Load()
 	assert.ErrorContains(t, err, "chmod 600")
-	_, err = (&Source{Text: key.Text()}).Load()
+	_, err = LoadKey(Source{Text: key.Text()})
 	assert.ErrorContains(t, err, "private key of one endpoint")
 	other, err := NewPrivateKey()
 	require.NoError(t, err)

@@ -48,10 +48,6 @@ const (
 
 	// PublicFileBytesMax is the largest file of public keys, in bytes.
 	PublicFileBytesMax = 8 << 20
-	// KeyFileBytesMax is the largest key file, in bytes.
-	KeyFileBytesMax = 4096
-	// PassphraseMin is the shortest passphrase, in characters.
-	PassphraseMin = 16
 
 	// plainCopyBytes: a packet body up to this size is copied behind its header although nothing encrypts
 	// it, because separate pieces cost the kernel more.

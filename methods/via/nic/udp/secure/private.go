@@ -12,6 +12,8 @@ import (
 	"io"
 
 	"github.com/flynn/noise"
+
+	"github.com/viaduct-hpc/viaduct/internal/sharedkey"
 )
 
 // A PrivateKey is the static key of one endpoint, on Curve25519. It hides itself when printed.
@@ -22,7 +24,7 @@ type PrivateKey struct {
 
 // privateMark begins the line of a private key in its file, so that the key is not mistaken for a
 // public or a shared one: 32 bytes of base64 look the same in all three files.
-const privateMark = "viaduct-udp-private-key"
+const privateMark = sharedkey.PrivateMark
 
 const privateSalt = "viaduct udp static key, version 1"
 
@@ -74,10 +76,10 @@ func parsePrivateKey(text []byte) (*PrivateKey, error) {
 	if len(words) != 2 || string(words[0]) != privateMark {
 		return nil, fmt.Errorf("it is no private key: want a line %q and the key in base64, as bmi genkey writes it", privateMark)
 	}
-	var raw [keyBytes]byte
+	raw, ok := sharedkey.Decode(words[1])
 	defer clear(raw[:])
-	if !decodeBase64(raw[:], words[1]) {
-		return nil, fmt.Errorf("the word behind %q is not %d bytes in base64; make a key with: bmi genkey NAME", privateMark, keyBytes)
+	if !ok {
+		return nil, fmt.Errorf("the word behind %q is not %d bytes in base64 or hexadecimal digits; make a key with: bmi genkey NAME", privateMark, keyBytes)
 	}
 	return privateKey(raw[:])
 }

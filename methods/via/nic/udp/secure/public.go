@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/viaduct-hpc/viaduct/internal/sharedkey"
 )
 
 // A PublicKey is the public half of an endpoint's static key.
@@ -13,15 +15,16 @@ type PublicKey [keyBytes]byte
 // String is the key in base64, as in the files.
 func (k PublicKey) String() string { return base64.StdEncoding.EncodeToString(k[:]) }
 
-// ParsePublicKey reads a key in base64.
-func ParsePublicKey(text string) (k PublicKey, err error) {
+// ParsePublicKey reads a key in base64 or hexadecimal digits.
+func ParsePublicKey(text string) (PublicKey, error) {
+	key, ok := sharedkey.Decode([]byte(text))
 	switch {
-	case !decodeBase64(k[:], []byte(text)):
-		return PublicKey{}, fmt.Errorf("want a public key, %d bytes in base64, as bmi genkey prints it", keyBytes)
-	case k == PublicKey{}:
+	case !ok:
+		return PublicKey{}, fmt.Errorf("want a public key, %d bytes in base64, as bmi genkey prints it, or in hexadecimal digits", keyBytes)
+	case key == sharedkey.Key{}:
 		return PublicKey{}, errors.New("a public key of zeros alone is none")
 	}
-	return k, nil
+	return PublicKey(key), nil
 }
 
 // NameMax is the longest name of an endpoint, in bytes.

@@ -23,7 +23,7 @@ func seeded(seed uint64) *rand.ChaCha8 {
 // testKey returns a key made of one letter's bytes; another letter is another key.
 func testKey(t testing.TB, letter string) *Key {
 	t.Helper()
-	key, err := Source{Text: strings.Repeat(letter, 2*keyBytes)}.Load()
+	key, err := LoadKey(Source{Text: strings.Repeat(letter, 2*keyBytes)})
 	require.NoError(t, err)
 	return key
 }
