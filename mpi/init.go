@@ -21,6 +21,7 @@ func Init(ctx context.Context, o Options) (*Process, error) {
 	if ctx == nil {
 		return nil, errclass.New(errclass.Arg, "Init needs a context, take context.Background()")
 	}
+	userLog := o.Log
 	o = o.withDefaults()
 	ctx, cancel := boundedBy(ctx, o.InitTimeMax)
 	defer cancel()
@@ -36,6 +37,7 @@ func Init(ctx context.Context, o Options) (*Process, error) {
 		p.giveUp()
 		return nil, err
 	}
+	p.warnExposed(userLog)
 	return p, nil
 }
 
@@ -95,10 +97,12 @@ func (p *Process) listen(ctx context.Context, o Options, name string, oneHost bo
 		return nil, err
 	}
 	secret := p.boot.Secret()
-	pl, err := choosePlan(o.Method, surrounding{drivers: has, oneHost: oneHost, keyed: udpKeyed(secret)})
+	around := surrounding{drivers: has, oneHost: oneHost, keyed: udpKeyed(secret)}
+	pl, err := choosePlan(o.Method, around)
 	if err != nil {
 		return nil, err
 	}
+	p.exposed = pl.exposed(o.Method, around)
 	host := o.ListenHost
 	if host == "" && pl.needsHost() {
 		if host, err = listenHost(ctx, oneHost); err != nil {

@@ -21,23 +21,27 @@ func TestChoosePlan(t *testing.T) {
 		oneHost bool
 		keyed   bool
 		want    string
+		exposed string
 	}{
-		{"", all, true, true, "via+shm"},
-		{"", all, true, false, "via+shm"},
-		{"", all, false, true, "via+shm, via+udp"},
-		{"", all, false, false, "via+shm, tcp"},
-		{"", []string{"via+shm", "via+udp"}, false, false, "via+shm, via+udp"}, // its error says how to set a key
-		{"", []string{"tcp"}, true, true, "tcp"},
-		{"", []string{"via+udp"}, true, true, "via+udp"},
-		{"", []string{"fast", "odd"}, true, true, "fast, odd"},
-		{"", []string{"fast", "via+shm"}, false, true, "via+shm"},
-		{"tcp", all, true, true, "tcp"},
-		{" fast , via+shm", nil, false, false, "fast, via+shm"},
-		{"tcp://10.0.0.1:5", all, false, false, "tcp"},
+		{"", all, true, true, "via+shm", ""},
+		{"", all, true, false, "via+shm", ""},
+		{"", all, false, true, "via+shm, via+udp", ""},
+		{"", all, false, false, "via+shm, tcp", "because the job has no key"},
+		{"", []string{"via+shm", "via+udp"}, false, false, "via+shm, via+udp", ""}, // its error says how to set a key
+		{"", []string{"tcp"}, true, true, "tcp", ""},
+		{"", []string{"tcp"}, false, true, "tcp", "because the program has no via+udp to use its key with"},
+		{"", []string{"via+udp"}, true, true, "via+udp", ""},
+		{"", []string{"fast", "odd"}, true, true, "fast, odd", ""},
+		{"", []string{"fast", "via+shm"}, false, true, "via+shm", ""},
+		{"tcp", all, true, true, "tcp", ""},
+		{" fast , via+shm", nil, false, false, "fast, via+shm", ""},
+		{"tcp://10.0.0.1:5", all, false, false, "tcp", ""},
 	} {
-		pl, err := choosePlan(c.asked, surrounding{c.drivers, c.oneHost, c.keyed})
+		around := surrounding{c.drivers, c.oneHost, c.keyed}
+		pl, err := choosePlan(c.asked, around)
 		require.NoError(t, err)
 		assert.Equal(t, c.want, pl.String(), "%+v", c)
+		assert.Equal(t, c.exposed, pl.exposed(c.asked, around), "%+v", c)
 	}
 	_, err := choosePlan("", surrounding{})
 	require.ErrorIs(t, err, ErrOther)

@@ -40,6 +40,7 @@ type Process struct {
 
 	parentPort  string        // the port of those processes; "" if the process was not spawned
 	initTimeMax time.Duration // limits the wait for spawned processes
+	exposed     string        // why messages between hosts are not protected; "" if they are
 
 	manual    bool        // no call waits: a simulation drives the endpoint
 	strangers atomic.Bool // there are or were connections to processes of other jobs
