@@ -174,6 +174,13 @@ func TestPing(t *testing.T) {
 	assert.Contains(t, r.err.String(), "a ping carries at most")
 }
 
+// TestRoundTrips: the median of an even number is between the two in the middle.
+func TestRoundTrips(t *testing.T) {
+	const us = time.Microsecond
+	assert.Equal(t, "4 answered; round trip least 1.00 us, median 3.00 us, most 100.00 us", roundTrips([]time.Duration{2 * us, 100 * us, 4 * us, us}))
+	assert.Equal(t, "1 answered; round trip least 2.00 us, median 2.00 us, most 2.00 us", roundTrips([]time.Duration{2 * us}))
+}
+
 func TestPingNobody(t *testing.T) {
 	r := bmiRun(t, "ping", "mem://nobody")
 	assert.Equal(t, ExitNobody, r.code)
@@ -191,8 +198,12 @@ func TestPingOneThatDoesNotAnswer(t *testing.T) {
 	// The first tries may come before the receiver listens.
 	require.Eventually(t, func() bool {
 		r := bmiRun(t, "ping", address, "-timeout", "20ms")
-		assert.Equal(t, ExitNobody, r.code)
-		return strings.Contains(r.err.String(), "no answer within 20ms: is `bmi serve` running there?")
+		if r.code == ExitNobody {
+			return false
+		}
+		assert.Equal(t, ExitBusy, r.code)
+		assert.Contains(t, r.err.String(), "connected, but no answer within 20ms: the process there is busy")
+		return true
 	}, waitMax, time.Millisecond)
 	receiver.stop()
 	assert.Equal(t, ExitInterrupted, receiver.wait(t).code)
@@ -261,6 +272,14 @@ func TestPerfLimits(t *testing.T) {
 	assert.Contains(t, r.out.String(), `{"test":"limit-socket","method":"bare","size":4096,"window":1,`)
 	assert.Contains(t, r.out.String(), `{"test":"limit-udp","method":"bare","size":4096,"window":1,`)
 	assert.Equal(t, 4, strings.Count(r.out.String(), "\n"))
+}
+
+// TestPerfChecksSizesFirst: a size over the limit of the method is refused before anything is measured.
+func TestPerfChecksSizesFirst(t *testing.T) {
+	r := bmiRun(t, "perf", "mem", "-test", "limit-bounce,latency", "-size", "8,1GiB", "-time", "1ms")
+	assert.Equal(t, ExitUsage, r.code)
+	assert.Contains(t, r.err.String(), "-size 1 GiB, but messages of mem have at most 64 MiB")
+	assert.Empty(t, r.out.String())
 }
 
 func TestPerfNobody(t *testing.T) {

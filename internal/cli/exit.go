@@ -20,16 +20,19 @@ const (
 	ExitNobody      = 3 // no process answers at the address
 	ExitPeerFailed  = 4 // the other side died, left or gave up
 	ExitChecksum    = 5 // what arrived is not what was sent
+	ExitBusy        = 6 // a process was reached, but it did not answer in time
 	ExitInterrupted = program.ExitInterrupted
 )
 
 const exitHelp = `Exit codes: 0 success, 1 failure, 2 bad command line, 3 nobody answers at the
-address, 4 the other side died or gave up, 5 checksum differs, 130 interrupted.`
+address, 4 the other side died or gave up, 5 checksum differs, 6 connected, but no answer
+in time, 130 interrupted.`
 
 // exits are the codes specific to this command.
 var exits = []program.Exit{
 	{Code: ExitChecksum, Errors: []error{stream.ErrChecksum}},
 	{Code: ExitPeerFailed, Errors: []error{stream.ErrGone}},
+	{Code: ExitBusy, Errors: []error{errBusy}},
 	{Code: ExitNobody, Errors: []error{stream.ErrNobody, errNoAnswer, bmi.ErrUnreachable}},
 	{Code: ExitPeerFailed, Errors: []error{stream.ErrOtherSide, bmi.ErrPeerFailed, bmi.ErrRefused}},
 	{Code: ExitUsage, Errors: []error{perf.ErrSize}},

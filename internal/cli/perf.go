@@ -153,9 +153,29 @@ func (p *perfPlan) sizesOf(t perf.Test) []int {
 	return out
 }
 
+// measuresMethod reports whether there are tests of the method.
+func (p *perfPlan) measuresMethod() bool {
+	return slices.ContainsFunc(p.tests, func(t perf.Test) bool { return !t.Limit() })
+}
+
+// checkSizes compares the requested sizes with the limit of the method, before anything is measured.
+func (p *perfPlan) checkSizes(ctx context.Context) error {
+	if len(p.sizes) == 0 || !p.measuresMethod() {
+		return nil
+	}
+	info := lookAt(ctx, p.method)
+	if largest := slices.Max(p.sizes); info.Error == "" && largest > info.MaxExpectedSize {
+		return fmt.Errorf("%w: -size %s, but messages of %s have at most %s", perf.ErrSize, perf.FormatSize(largest), p.method, perf.FormatSize(info.MaxExpectedSize))
+	}
+	return nil // a method that does not open says why when it is measured
+}
+
 func (a *App) perf(ctx context.Context, target string, opt perfOptions) error {
 	p, err := planPerf(target, opt)
 	if err != nil {
+		return err
+	}
+	if err := p.checkSizes(ctx); err != nil {
 		return err
 	}
 	out := newPerfOutput(a.Out, opt.json)
@@ -168,11 +188,7 @@ func (a *App) perf(ctx context.Context, target string, opt perfOptions) error {
 // perfMethod measures the method, if requested. It starts the other side if there
 // is no address.
 func (a *App) perfMethod(ctx context.Context, p *perfPlan, out *perfOutput) (err error) {
-	wanted := false
-	for _, t := range p.tests {
-		wanted = wanted || !t.Limit()
-	}
-	if !wanted {
+	if !p.measuresMethod() {
 		return nil
 	}
 	address := p.address

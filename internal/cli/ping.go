@@ -14,8 +14,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// errNoAnswer: there may be a process at the address, but it does not answer.
+// errNoAnswer: no process was reached, and the network did not say that there is none.
 var errNoAnswer = errors.New("no answer")
+
+// errBusy: a process was reached, but it does not answer.
+var errBusy = errors.New("connected, but no answer")
 
 type pingOptions struct {
 	count    int
@@ -33,6 +36,9 @@ func (a *App) pingCommand() *cobra.Command {
 for the answer to each. The time is that of a whole round trip, with one Test
 call each, as in a program that waits now and then; 'bmi perf' shows the speed of
 a program that does nothing else.
+
+A process that is reached and does not answer within -timeout is reported as busy, with another
+exit code than an address at which nobody was reached.
 
 ` + exitHelp,
 		Args: program.Exactly(1, "one ADDR"),
@@ -78,7 +84,7 @@ func (a *App) ping(ctx context.Context, address string, opt pingOptions) (err er
 		if n > 0 && !pause(ctx, opt.interval) {
 			break
 		}
-		took, err := pingOnce(ctx, pinger, opt.timeout)
+		took, err := pingOnce(ctx, ep, pinger, opt.timeout)
 		if err != nil && ctx.Err() != nil {
 			break
 		}
@@ -91,10 +97,19 @@ func (a *App) ping(ctx context.Context, address string, opt pingOptions) (err er
 	if len(times) == 0 {
 		return ctx.Err()
 	}
-	slices.Sort(times)
-	fmt.Fprintf(a.Out, "%d answered; round trip least %s, median %s, most %s\n",
-		len(times), micros(times[0]), micros(times[len(times)/2]), micros(times[len(times)-1]))
+	fmt.Fprintln(a.Out, roundTrips(times))
 	return nil
+}
+
+// roundTrips says how long pings took.
+func roundTrips(times []time.Duration) string {
+	all := make([]float64, len(times))
+	for i, took := range times {
+		all[i] = float64(took)
+	}
+	median, _ := perf.Quantiles(all)
+	return fmt.Sprintf("%d answered; round trip least %s, median %s, most %s",
+		len(times), micros(slices.Min(times)), micros(time.Duration(median)), micros(slices.Max(times)))
 }
 
 // pause reports false if ctx ended meanwhile.
@@ -107,14 +122,22 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func pingOnce(ctx context.Context, pinger *perf.Pinger, timeout time.Duration) (time.Duration, error) {
+func pingOnce(ctx context.Context, ep *bmi.Endpoint, pinger *perf.Pinger, timeout time.Duration) (time.Duration, error) {
 	one, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	took, err := pinger.Ping(one)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return 0, fmt.Errorf("%w within %v: is `bmi serve` running there?", errNoAnswer, timeout)
+	switch {
+	case !errors.Is(err, context.DeadlineExceeded):
+		return took, err
+	case connected(ep):
+		return 0, fmt.Errorf("%w within %v: the process there is busy, perhaps with a `bmi perf`, or it is no `bmi serve`; try again, or wait longer with -timeout", errBusy, timeout)
 	}
-	return took, err
+	return 0, fmt.Errorf("%w within %v, and no connection: is `bmi serve` running there, and does a firewall let it be reached?", errNoAnswer, timeout)
+}
+
+// connected reports whether an endpoint is connected to any peer.
+func connected(ep *bmi.Endpoint) bool {
+	return slices.ContainsFunc(ep.Stats().Peers, func(p bmi.PeerStats) bool { return p.State == "READY" })
 }
 
 func micros(d time.Duration) string {
