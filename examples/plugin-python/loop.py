@@ -144,6 +144,9 @@ class Endpoint:
         self.peers: dict[str, Peer] = {}
         self.operations: dict[int, Operation] = {}
         self.counts: Counter[str] = Counter()
+        # Bytes of the messages whose sends have not ended, and a function to call when there are fewer.
+        self.held = 0
+        self.lighter: Callable[[], None] = lambda: None
         # Results for the program, and a function to call when there are new ones.
         self.over: deque[Over] = deque()
         self.callers: deque[Peer] = deque()  # with unexpected messages, in the order of their turns
@@ -286,6 +289,7 @@ class Endpoint:
     def _lend(self, message: Message, queue: deque[Message], limit: int) -> None:
         """Queues a message; its send ends at once unless it is large or beyond the limit."""
         message.send.wait(queue, message)
+        self.held += len(message.data)
         if len(message.data) <= EAGER_MAX and len(queue) <= limit:
             self._taken(message)
 
@@ -293,6 +297,7 @@ class Endpoint:
         """Ends the send of a message that was taken."""
         if message.send is not None:
             sender = message.send.peer.local
+            sender._let_go(message.send)
             sender._tell(message.send, Over(message.send.id, size=len(message.data)))
             message.send = None
 
@@ -330,7 +335,14 @@ class Endpoint:
         """Ends an operation without a message."""
         if operation.waiting is not None:
             operation.queue.remove(operation.waiting)
+        self._let_go(operation)
         self._tell(operation, Over(operation.id, why.status, str(why)))
+
+    def _let_go(self, operation: Operation) -> None:
+        """Counts the message of a send that ends."""
+        if isinstance(operation.waiting, Message):
+            self.held -= len(operation.waiting.data)
+            self.lighter()
 
     def _tell(self, operation: Operation, over: Over) -> None:
         del self.operations[operation.id]

@@ -160,6 +160,14 @@ func TestKilled(t *testing.T) {
 	got[0].Release()
 }
 
+// TestHeld: a session reads no more from its program than it can pass on. It took everything that the program posted, 16 MiB at a
+// time, and kept it until there were receives.
+func TestHeld(t *testing.T) {
+	needPython(t)
+	out, err := exec.Command(interpreter, "held.py").CombinedOutput()
+	require.NoError(t, err, string(out))
+}
+
 // TestByHand: a user who starts the plugin gets an explanation.
 func TestByHand(t *testing.T) {
 	needPython(t)

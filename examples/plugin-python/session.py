@@ -16,6 +16,7 @@ from loop import EXPECTED_MAX, Endpoint, Failure, Over, Peer, name_of
 STRANGERS = 1 << 63
 OPERATIONS_MAX = PEERS_MAX = 1 << 20
 TEXT_MAX = 1024  # bytes
+HELD_MAX = 64 << 20  # bytes of sends in progress; beyond it, the stream is not read
 
 
 class RuleBroken(Exception):
@@ -33,15 +34,24 @@ class Session:
         self.attached = False
         self.broken = ""  # the broken rule
         self.news = asyncio.Event()
+        self.room = asyncio.Event()  # the endpoint holds less than before
         self.heard_all = asyncio.Event()  # the program has sent everything
         self.told_all = asyncio.Event()  # the stream has ended
         endpoint.notify = self.news.set
+        endpoint.lighter = self.room.set
 
     async def hear(self, records: AsyncIterator[pb.Record]) -> None:
-        """Handles the program's records until it has sent all, or breaks the rules."""
+        """Handles the program's records until it has sent all, or breaks the rules.
+
+        A record brings its message, wherever that goes. So the stream is left alone while there
+        are too many bytes without a receiver; the program then waits.
+        """
         try:
             async for record in records:
                 self.take(record)
+                while self.endpoint.held > HELD_MAX:
+                    self.room.clear()
+                    await self.room.wait()
         except RuleBroken as broken:
             self.broken = str(broken)
             self.endpoint.close()
