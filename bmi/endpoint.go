@@ -2,6 +2,7 @@ package bmi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -115,6 +116,9 @@ func (e *Endpoint) openMethod(ctx context.Context, name string, listen []string)
 		Options: e.cfg.Options[name],
 	})
 	if err != nil {
+		if errors.Is(err, ErrNameTaken) {
+			return nil, err // it names the address, which says more
+		}
 		return nil, fmt.Errorf("bmi: cannot open method %s: %w", name, err)
 	}
 	in.info = in.method.Info()

@@ -14,7 +14,7 @@ var (
 	// ErrPeerFailed: the connection broke, or the process at its other end died.
 	ErrPeerFailed = errors.New("bmi: connection to the peer failed")
 	// ErrUnreachable: no endpoint answers at the address.
-	ErrUnreachable = errors.New("bmi: nobody answers at this address, check the name and that the other side runs")
+	ErrUnreachable = errors.New("bmi: nobody answers at this address")
 	// ErrRefused: the peer answered and refused the connection.
 	ErrRefused = errors.New("bmi: the peer refused the connection")
 	// ErrVersion: the peer speaks another version of the protocol.

@@ -158,7 +158,7 @@ func (m *method) connectLocked(p *peer) error {
 	}
 	to := m.opts.Network.nodes[p.name]
 	if to == nil {
-		return fmt.Errorf("%w: %s", bmi.ErrUnreachable, p)
+		return bmi.PeerError(bmi.ErrUnreachable, p.String(), nil)
 	}
 	m.adopt(p, m.node.connectLocked(to))
 	return nil
@@ -327,7 +327,7 @@ func (m *method) Check(remote bmi.Peer) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.nodes[p.name] == nil {
-		return fmt.Errorf("%w: %s", bmi.ErrUnreachable, p)
+		return bmi.PeerError(bmi.ErrUnreachable, p.String(), nil)
 	}
 	return nil
 }

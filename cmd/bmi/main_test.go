@@ -224,8 +224,8 @@ func pingAndTaken(t *testing.T, newAddress func() string) {
 	assert.Contains(t, ping.out.String(), "2 answered")
 
 	second := command(t, "serve", address).start()
-	assert.Equal(t, cli.ExitFailed, second.wait())
-	assert.Contains(t, second.err.String(), "name is taken")
+	assert.Equal(t, cli.ExitInUse, second.wait())
+	assert.Contains(t, second.err.String(), "a running process listens at")
 
 	require.NoError(t, in.Close())
 	assert.Equal(t, cli.ExitOK, server.wait(), server.err.String())

@@ -91,9 +91,9 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 		"perf mem -pin x":                     `bad -pin "x"`,
 		"perf mem -time 0s":                   "bad -time",
 		"perf mem://x -listen mem://y":        "-listen is for",
-		"perf mem -nosuch":                    "unknown flag: --nosuch",
-		"info -test.v":                        "unknown flag: --test.v",
-		"info -sim.seeds=1":                   "unknown flag: --sim.seeds",
+		"perf mem -nosuch":                    "bmi perf has no option -nosuch",
+		"info -test.v":                        "bmi info has no option -test.v",
+		"info -sim.seeds=1":                   "bmi info has no option -sim.seeds",
 		"ping name":                           `bad address "name": an address looks like mem://NAME`,
 		"ping mem://":                         "what follows :// is missing; an address looks like mem://NAME",
 		"ping mem://x -size 1MiB -count -1":   "cannot be negative",
@@ -184,7 +184,7 @@ func TestRoundTrips(t *testing.T) {
 func TestPingNobody(t *testing.T) {
 	r := bmiRun(t, "ping", "mem://nobody")
 	assert.Equal(t, ExitNobody, r.code)
-	assert.Contains(t, r.err.String(), "nobody answers at this address")
+	assert.Contains(t, r.err.String(), "nobody answers at mem://nobody")
 	assert.Empty(t, r.out.String())
 }
 
@@ -285,5 +285,5 @@ func TestPerfChecksSizesFirst(t *testing.T) {
 func TestPerfNobody(t *testing.T) {
 	r := bmiRun(t, "perf", "mem://nobody", "-test", "latency")
 	assert.Equal(t, ExitNobody, r.code)
-	assert.Contains(t, r.err.String(), "nobody answers at this address")
+	assert.Contains(t, r.err.String(), "nobody answers at mem://nobody")
 }

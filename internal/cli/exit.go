@@ -11,22 +11,22 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/perf/service"
 )
 
-// Exit codes of the bmi command. They are part of its interface: scripts rely on
-// them, and the help text lists them.
+// Exit codes of the bmi command, which its help text lists.
 const (
 	ExitOK          = program.ExitOK
 	ExitFailed      = program.ExitFailed
 	ExitUsage       = program.ExitUsage
-	ExitNobody      = 3 // no process answers at the address
-	ExitPeerFailed  = 4 // the other side died, left or gave up
-	ExitChecksum    = 5 // what arrived is not what was sent
-	ExitBusy        = 6 // a process was reached, but it did not answer in time
+	ExitNobody      = program.ExitNobody
+	ExitPeerFailed  = program.ExitPeerFailed
+	ExitChecksum    = program.ExitChecksum
+	ExitBusy        = program.ExitBusy
+	ExitInUse       = program.ExitInUse
 	ExitInterrupted = program.ExitInterrupted
 )
 
 const exitHelp = `Exit codes: 0 success, 1 failure, 2 bad command line, 3 nobody answers at the
 address, 4 the other side died or gave up, 5 checksum differs, 6 connected, but no answer
-in time, 130 interrupted.`
+in time, 7 the address is in use, 130 interrupted.`
 
 // exits are the codes specific to this command.
 var exits = []program.Exit{

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -89,7 +90,10 @@ func (a *App) ping(ctx context.Context, address string, opt pingOptions) (err er
 			break
 		}
 		if err != nil {
-			return fmt.Errorf("ping %s: %w", address, err)
+			if !strings.Contains(err.Error(), address) {
+				err = fmt.Errorf("ping %s: %w", address, err)
+			}
+			return err
 		}
 		times = append(times, took)
 		fmt.Fprintf(a.Out, "%s from %s: ping %d, %s\n", perf.FormatSize(size), address, n+1, micros(took))

@@ -99,7 +99,7 @@ func TestMistakesAboutPlugins(t *testing.T) {
 		{"plugins list " + folder + "/nowhere", "nowhere: no such file or directory"},
 		{"plugins run " + good, "bmi plugins run takes a PATH and, behind --, a command"},
 		{"plugins run " + good + " perf mem", "behind --, a command"},
-		{"plugins run " + good + " perf mem -size 8", "unknown flag: --size; the command and its options go behind --"},
+		{"plugins run " + good + " perf mem -size 8", "has no option -size; the command and its options go behind --"},
 		{"plugins run " + folder + "/x -- perf mem", "there is no plugin"},
 		{"plugins run " + good + " -- prf mem", `unknown command "prf"; did you mean perf?`},
 		{"plugins peer x", "takes a PATH and an ADDR"},

@@ -36,8 +36,8 @@ replace bmi's own methods of the same names. If the command starts the other sid
 			return a.pluginsRun(cmd.Context(), args[0], flags, args[1:])
 		},
 	}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return program.Usage(fmt.Errorf("%w; the command and its options go behind --", err))
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return program.Usage(fmt.Errorf("%w; the command and its options go behind --", program.FlagError(cmd, err)))
 	})
 	flags.register(cmd)
 	return cmd

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -99,6 +100,9 @@ func (a *App) openOutput(file string) (out io.Writer, finish func(error) error, 
 		return f, func(err error) error { return errors.Join(err, f.Close()) }, nil
 	}
 	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".part-*")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, program.Usagef("-o %s: there is no folder %s", file, filepath.Dir(file))
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -109,8 +109,8 @@ func TestRecvLeavesNoHalfFile(t *testing.T) {
 
 func TestRecvWhereItCannotWrite(t *testing.T) {
 	r := bmiRun(t, "recv", newAddress(), "-o", "/no/such/folder/out")
-	assert.Equal(t, ExitFailed, r.code)
-	assert.Contains(t, r.err.String(), "no such file or directory")
+	assert.Equal(t, ExitUsage, r.code)
+	assert.Contains(t, r.err.String(), "there is no folder /no/such/folder")
 }
 
 func TestExitCodes(t *testing.T) {

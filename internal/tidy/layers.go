@@ -23,7 +23,7 @@ var layerTable = []layer{
 	{"peer/...", []string{"peer"}},
 
 	// The interface. Its test doubles import nothing else.
-	{"bmi", []string{"bmi/progress", "bmi/netstats", "bmi/files", "internal/spin", "internal/queue"}},
+	{"bmi", []string{"bmi/progress", "bmi/netstats", "bmi/files", "internal/fault", "internal/spin", "internal/queue"}},
 	{"bmi/progress", []string{"internal/spin"}},
 	{"bmi/netstats", nil},
 	{"bmi/files", nil},
@@ -43,7 +43,7 @@ var layerTable = []layer{
 	{"methods/via/bulk", nil},
 	{"methods/via/flow", []string{"matchbits"}},
 	{"methods/via/vipl/vipltest", []string{"methods/via/vipl", "methods/via/nic", "internal/sim"}},
-	{"methods/via/vipl/...", []string{"bmi/netstats", "methods/via/vipl/...", "methods/via/nic"}},
+	{"methods/via/vipl/...", []string{"bmi/netstats", "internal/fault", "methods/via/vipl/...", "methods/via/nic"}},
 	{"methods/via/simtest", nil}, // tests only
 	{"methods/via/nic", []string{"bmi/netstats", "bmi/files"}},
 	{"methods/via/nic/sim", []string{"methods/via/nic", "internal/sim"}},
@@ -56,15 +56,15 @@ var layerTable = []layer{
 	{"methods/via/nic/udp/dgram", nil},
 	{"methods/via/nic/udp/dgram/dgramtest", []string{"methods/via/nic/udp/dgram", "internal/seamtest"}},
 	{"methods/via/nic/udp/dgram/...", []string{"methods/via/nic/udp/dgram", "internal/sim", "internal/netpoll"}},
-	{"methods/via/nic/udp", []string{"bmi/netstats", "methods/via/nic", "methods/via/nic/udp/...", "internal/names", "internal/queue", "internal/timers", "internal/buffers"}},
+	{"methods/via/nic/udp", []string{"bmi/netstats", "internal/fault", "methods/via/nic", "methods/via/nic/udp/...", "internal/names", "internal/queue", "internal/timers", "internal/buffers"}},
 	{"methods/via/nic/udp/udptest", []string{"methods/via/nic", "methods/via/nic/udp/...", "methods/via/nic/udp", "internal/sim"}},
-	{"methods/via/nic/shm", []string{"methods/via/nic", "internal/spin", "internal/timers"}},
+	{"methods/via/nic/shm", []string{"methods/via/nic", "internal/fault", "internal/spin", "internal/timers"}},
 	{"methods/via/nic/...", []string{"bmi/netstats", "methods/via/nic"}},
 
 	// Other methods never import each other.
 	{"methods/tcp/stack/sim", []string{"methods/tcp/stack", "internal/sim"}},
 	{"methods/tcp/stack/stacktest", []string{"methods/tcp/stack", "internal/seamtest"}},
-	{"methods/tcp/...", []string{"bmi", "bmi/files", "matchbits", "peer", "methods/inbox", "methods/tcp/...", "internal/pieces", "internal/names", "internal/queue", "internal/timers", "internal/buffers", "internal/netpoll", "internal/keyfile", "internal/sharedkey", "internal/machine"}},
+	{"methods/tcp/...", []string{"bmi", "bmi/files", "internal/fault", "matchbits", "peer", "methods/inbox", "methods/tcp/...", "internal/pieces", "internal/names", "internal/queue", "internal/timers", "internal/buffers", "internal/netpoll", "internal/keyfile", "internal/sharedkey", "internal/machine"}},
 	{"plugins/...", []string{"bmi", "plugins/...", "internal/spin", "internal/queue", "internal/pieces"}},
 
 	// Packages above bmi know no method.
@@ -139,6 +139,7 @@ var layerTable = []layer{
 	// Helpers.
 	{"internal/sim", []string{"internal/race"}},
 	{"internal/golden", nil},
+	{"internal/fault", nil},
 	{"internal/freeport", nil},
 	{"internal/hostlist", nil},
 	{"internal/logtext", nil},
@@ -148,6 +149,7 @@ var layerTable = []layer{
 	{"internal/seamtest", nil},
 	{"internal/queue", nil},
 	{"internal/timers", nil},
+	{"internal/sayonce", nil},
 	{"internal/seldom", nil},
 	{"internal/buffers", nil},
 	{"internal/pieces", nil},
@@ -164,13 +166,13 @@ var layerTable = []layer{
 	{"internal/netns", nil},
 	{"internal/relay", nil},
 	{"internal/perf/...", []string{"bmi", "bmi/netstats", "internal/perf/..."}},
-	{"internal/mpiperf/...", []string{"mpi/...", "internal/mpiperf/...", "internal/perf/..."}},
+	{"internal/mpiperf/...", []string{"internal/cli/program", "mpi/...", "internal/mpiperf/...", "internal/perf/..."}},
 	{"internal/dashes", nil},
 	{"internal/wallclock", nil},
 	{"internal/programs", nil},
 	{"internal/cli/program", []string{"bmi"}},
 	{"internal/cli/pvfs", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/client", "pvfs/credential", "pvfs/usercert", "pvfs/rpc", "pvfs/fuse", "pvfs/config", "pvfs/proto"}},
-	{"internal/cli/pvfsd", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/server", "pvfs/store", "pvfs/rpc", "pvfs/client", "pvfs/config", "pvfs/credential", "pvfs/proto", "internal/hostlist", "internal/keyfile", "internal/sharedkey"}},
+	{"internal/cli/pvfsd", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/server", "pvfs/store", "pvfs/rpc", "pvfs/client", "pvfs/config", "pvfs/credential", "pvfs/proto", "internal/fault", "internal/hostlist", "internal/keyfile", "internal/sharedkey"}},
 	{"internal/cli/genkey.go", []string{"internal/cli/program", "internal/hostlist", "internal/keyfile", "methods/via/nic/udp/secure"}}, // the format of keys, and no method
 	{"internal/cli/...", []string{"bmi", "internal/dashes", "internal/verdict", "plugins/...", "methods/methodtest", "internal/cli/...", "internal/perf/..."}},
 

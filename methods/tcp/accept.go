@@ -41,7 +41,7 @@ func (m *method) listen(ctx context.Context, address string) error {
 	}
 	switch {
 	case errors.Is(err, stack.ErrInUse):
-		return fmt.Errorf("%w: %s: %w", bmi.ErrNameTaken, address, err)
+		return bmi.TakenError(address, err)
 	case err != nil:
 		return fmt.Errorf("tcp: cannot listen at %s: %w", address, err)
 	}

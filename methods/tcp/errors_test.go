@@ -67,7 +67,7 @@ func TestErrors(t *testing.T) {
 		err = ch.Send(bounded(t), to, 1, []byte("x"))
 		require.ErrorIs(t, err, bmi.ErrUnreachable)
 		require.ErrorContains(t, err, address)
-		require.ErrorContains(t, err, "check the name")
+		require.ErrorContains(t, err, "check the address")
 		require.ErrorIs(t, hasty.CheckAddr(to), bmi.ErrUnreachable)
 	})
 	t.Run("no such host", func(t *testing.T) {

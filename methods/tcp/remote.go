@@ -39,7 +39,7 @@ func (r *remote) String() string { return r.name }
 
 // errorf returns an error about this peer.
 func (r *remote) errorf(kind error, format string, args ...any) error {
-	return fmt.Errorf("%w: %s: %w", kind, r.name, fmt.Errorf(format, args...))
+	return bmi.PeerError(kind, r.name, fmt.Errorf(format, args...))
 }
 
 // newRemote makes the record of an endpoint. It fails when there are more endpoints than

@@ -52,12 +52,12 @@ func (d driver) Open(_ context.Context, cfg bmi.MethodConfig) (bmi.Method, error
 			return nil, fmt.Errorf("%w: %w", bmi.ErrNotSupported, err)
 		}
 		if errors.Is(err, nic.ErrNameTaken) {
-			return nil, fmt.Errorf("%w: %s://%s: %w", bmi.ErrNameTaken, d.Name(), host, err)
+			return nil, bmi.TakenError(d.Name()+"://"+host, err)
 		}
 		if errors.Is(err, nic.ErrBadAddress) {
 			return nil, fmt.Errorf("%w: %w", bmi.ErrBadAddress, err)
 		}
-		return nil, fmt.Errorf("via: %w", err)
+		return nil, err
 	}
 	if host != "" {
 		host = links.LocalAddr() // with the port, if it was the NIC that chose it

@@ -63,7 +63,7 @@ func TestErrors(t *testing.T) {
 		err = ca.Send(bounded(t), to, 1, []byte("x"))
 		require.ErrorIs(t, err, bmi.ErrUnreachable)
 		require.ErrorContains(t, err, "via+shm://nobody")
-		require.ErrorContains(t, err, "check the name")
+		require.ErrorContains(t, err, "check the address")
 	})
 	t.Run("name taken", func(t *testing.T) {
 		_, err := bmi.Open(context.Background(), bmi.Config{Listen: []string{"via+shm://a"}})

@@ -72,15 +72,18 @@ func ParseTabFile(text string) ([]Tab, error) {
 	return tabs, nil
 }
 
+// ErrSource: the text does not name a file system.
+var ErrSource = errors.New("bad source")
+
 // splitSource splits "tcp://host:3334/name".
 func splitSource(source string) (address, name string, err error) {
 	start := strings.Index(source, "://")
 	if start < 0 {
-		return "", "", fmt.Errorf("config: %q is no source: want address/name, for instance tcp://host:3334/pvfs2-fs", source)
+		return "", "", fmt.Errorf("%w: %q is no address and name, as tcp://host:3334/pvfs2-fs is", ErrSource, source)
 	}
 	end := strings.LastIndexByte(source, '/')
 	if end <= start+3 || end == len(source)-1 {
-		return "", "", fmt.Errorf("config: %q says no file system's name: want address/name", source)
+		return "", "", fmt.Errorf("%w: %q has no name of a file system behind the address, as in %s/pvfs2-fs", ErrSource, source, source)
 	}
 	return source[:end], source[end+1:], nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
@@ -33,7 +34,10 @@ type CallError struct {
 
 // Error names the operation, the server and the reason.
 func (e *CallError) Error() string {
-	return fmt.Sprintf("pvfs/rpc: operation %d to %s: %v: %v", int32(e.Op), e.Peer, e.Kind, e.Err)
+	if e.Kind == ErrNotSent && (errors.Is(e.Err, bmi.ErrUnreachable) || errors.Is(e.Err, bmi.ErrRefused)) {
+		return e.Err.Error() // it names the server, and no request can have been sent
+	}
+	return fmt.Sprintf("pvfs/rpc: request %d to %s: %v: %v", int32(e.Op), e.Peer, e.Kind, e.Err)
 }
 
 // Unwrap returns both errors.

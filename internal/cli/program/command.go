@@ -5,7 +5,6 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
-	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -18,8 +17,15 @@ func Root(cmd *cobra.Command, out, err io.Writer) *cobra.Command {
 	cmd.Args, cmd.RunE = cobra.ArbitraryArgs, Unknown
 	cmd.SetOut(out)
 	cmd.SetErr(err)
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Usage(err) })
+	cmd.SetFlagErrorFunc(FlagError)
+	WithVersion(cmd)
 	return cmd
+}
+
+// WithVersion adds the option -version, which prints what VersionCommand prints.
+func WithVersion(cmd *cobra.Command) {
+	cmd.Version = version()
+	cmd.SetVersionTemplate(`{{.Name}} {{.Version}}` + "\n")
 }
 
 // Unknown runs if no subcommand matches.
@@ -27,11 +33,7 @@ func Unknown(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
 	}
-	text := fmt.Sprintf("unknown command %q", args[0])
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		text += "; did you mean " + strings.Join(near, " or ") + "?"
-	}
-	return Usagef("%s", text)
+	return Usagef("unknown command %q%s", args[0], didYouMean(cmd.SuggestionsFor(args[0])))
 }
 
 // Exactly checks the number of arguments, with our error text.
@@ -54,14 +56,19 @@ func VersionCommand(out io.Writer) *cobra.Command {
 		Short: "Print the version of this binary",
 		Args:  Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(out, "%s %s %s %s/%s\n", cmd.Root().Name(), version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(out, "%s %s\n", cmd.Root().Name(), version())
 			return err
 		},
 	}
 }
 
-// version is what the build knows of itself: the module's version, or the commit.
+// version is the build of a program, and what it was built with.
 func version() string {
+	return fmt.Sprintf("%s %s %s/%s", build(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// build is what the build knows of itself: the module's version, or the commit.
+func build() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "(unknown)"

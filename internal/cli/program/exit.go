@@ -3,20 +3,35 @@ package program
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Exit codes with the same meaning in every command. Other codes are specific to a command.
+// Exit codes. They have the same meaning in every command (docs/exit-codes.md), and are part of its interface: scripts rely on
+// them. mpiexec has more, those of the programs that it starts.
 const (
 	ExitOK          = 0
 	ExitFailed      = 1   // any error without its own code
-	ExitUsage       = 2   // the command line makes no sense
+	ExitUsage       = 2   // the command line, or a file that it names, makes no sense
+	ExitNobody      = 3   // no process answers at the address
+	ExitPeerFailed  = 4   // the other side died, left, refused or gave up
+	ExitChecksum    = 5   // what arrived, or a copy, is not what was sent
+	ExitBusy        = 6   // a process was reached, but it did not answer in time
+	ExitInUse       = 7   // a running process has the address, the name or the folder
+	ExitDamaged     = 8   // check or scrub found what is not repaired
 	ExitInterrupted = 130 // ended by SIGINT or SIGTERM
 )
 
-// Exit is a code specific to a command, and the errors that lead to it.
+// common are the errors that mean the same in every command.
+var common = []Exit{
+	{Code: ExitInUse, Errors: []error{bmi.ErrNameTaken, syscall.EADDRINUSE}},
+	{Code: ExitNobody, Errors: []error{bmi.ErrUnreachable}},
+}
+
+// Exit is a code, and the errors that lead to it in a command.
 type Exit struct {
 	Code   int
 	Errors []error
@@ -33,7 +48,7 @@ func ExitCode(err error, own []Exit) int {
 	case errors.Is(err, ErrUsage), errors.Is(err, bmi.ErrBadAddress), errors.Is(err, bmi.ErrUnknownMethod):
 		return ExitUsage
 	}
-	for _, e := range own {
+	for _, e := range append(slices.Clone(own), common...) {
 		if IsAny(err, e.Errors) {
 			return e.Code
 		}
@@ -57,7 +72,7 @@ func Explain(err error) string {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return "interrupted"
-	case errors.Is(err, bmi.ErrUnknownMethod) && !strings.Contains(text, "available"):
+	case errors.Is(err, bmi.ErrUnknownMethod) && !strings.Contains(text, "available") && !strings.Contains(text, "this program carries"):
 		return text + "; available: " + MethodList()
 	}
 	return text

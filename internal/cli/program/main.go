@@ -18,9 +18,13 @@ func Interruptible(ctx context.Context) (context.Context, func()) {
 }
 
 // Complain prints to w why a command ends with a code. After a mistake in the command line it
-// also says how to get help.
+// also says how to get help. The names of the command and of package bmi stand before the text of
+// many errors, and would stand within that of others.
 func Complain(w io.Writer, command, text string, code int) {
-	fmt.Fprintf(w, "%s: %s\n", command, strings.TrimPrefix(text, command+": "))
+	for _, name := range []string{command, "bmi"} {
+		text = strings.ReplaceAll(strings.TrimPrefix(text, name+": "), ": "+name+": ", ": ")
+	}
+	fmt.Fprintf(w, "%s: %s\n", command, text)
 	if code == ExitUsage {
 		fmt.Fprintf(w, "Run '%s help' or '%s COMMAND -help' for how it is used.\n", command, command)
 	}

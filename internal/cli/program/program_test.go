@@ -40,6 +40,8 @@ func TestExitCodeOfTheCommandAndItsOwn(t *testing.T) {
 		{Usagef("x"), ExitUsage},
 		{bmi.ErrBadAddress, ExitUsage},
 		{bmi.ErrUnknownMethod, ExitUsage},
+		{bmi.TakenError("tcp://here:1", syscall.EADDRINUSE), ExitInUse},
+		{bmi.PeerError(bmi.ErrUnreachable, "tcp://here:1", io.ErrUnexpectedEOF), ExitNobody},
 		{context.Canceled, ExitInterrupted},
 		{io.EOF, 7},
 		{fmt.Errorf("at home: %w", lost), 7},
@@ -81,6 +83,8 @@ func TestRoot(t *testing.T) {
 		root := Root(&cobra.Command{Use: "tool", Long: "A tool."}, &out, &out)
 		two := &cobra.Command{Use: "status", Args: Between(1, 2, "a NAME or two"), RunE: func(*cobra.Command, []string) error { return io.EOF }}
 		many := &cobra.Command{Use: "many", Args: Between(1, -1, "one NAME or more"), RunE: func(*cobra.Command, []string) error { return io.EOF }}
+		two.Flags().Int("count", 0, "")
+		two.Flags().Duration("wait", 0, "")
 		root.AddCommand(two, many, VersionCommand(&out))
 		root.SetArgs(args)
 		return root.Execute()
@@ -94,7 +98,11 @@ func TestRoot(t *testing.T) {
 		{[]string{"status", "a", "b", "c"}, []string{"not 3 arguments"}},
 		{[]string{"many"}, []string{"tool many takes one NAME or more"}},
 		{[]string{"version", "x"}, []string{"takes no arguments"}},
-		{[]string{"--strange"}, []string{"strange"}},
+		{[]string{"--strange"}, []string{"tool has no option -strange"}},
+		{[]string{"status", "--cuont", "3"}, []string{"tool status has no option -cuont; did you mean -count?"}},
+		{[]string{"status", "--count", "x"}, []string{"-count x: want a whole number"}},
+		{[]string{"status", "--wait", "3"}, []string{"-wait 3: want a time with its unit, such as 200ms or 3s"}},
+		{[]string{"status", "--count"}, []string{"-count needs a value behind it"}},
 	} {
 		err := run(c.args...)
 		assert.ErrorIs(t, err, ErrUsage, c.args)
@@ -105,8 +113,10 @@ func TestRoot(t *testing.T) {
 	}
 	assert.Equal(t, io.EOF, run("status", "a", "b"))
 	assert.Equal(t, io.EOF, run("many", "a", "b", "c"))
-	require.NoError(t, run("version"))
-	assert.Regexp(t, `^tool \S+ go\S+ \S+/\S+\n$`, out.String())
+	for _, arg := range []string{"version", "--version"} {
+		require.NoError(t, run(arg))
+		assert.Regexp(t, `^tool \S+ go\S+ \S+/\S+\n$`, out.String())
+	}
 }
 
 func TestInterruptible(t *testing.T) {

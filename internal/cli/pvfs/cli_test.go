@@ -83,7 +83,7 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 	for line, want := range map[string]string{
 		"lss":                              `unknown command "lss"; did you mean ln or ls?`,
 		"ls":                               "which file system? Give -fs tcp://HOST:PORT/NAME",
-		"ls -nosuch":                       "unknown flag: --nosuch",
+		"ls -nosuch":                       "pvfs ls has no option -nosuch",
 		"ls nothing://x/fs/":               "unknown method",
 		"ls tcp://x":                       "want METHOD://ADDRESS/FILESYSTEM/path",
 		"cp a":                             "pvfs cp takes one SOURCE or more, and a TARGET, not 1 arguments",
@@ -360,7 +360,7 @@ func servers(t *testing.T, s *shell, addresses ...string) {
 	assert.Contains(t, out, "USE%")
 	assert.Equal(t, 4, strings.Count(out, "\n"))
 	assert.Equal(t, 2, strings.Count(s.ok("df -json"), "bytes_total"))
-	assert.Contains(t, s.no(ExitNobody, "ls mem://nobody-is-here/pvfs2-fs/"), "is pvfsd running there?")
+	assert.Contains(t, s.no(ExitNobody, "ls mem://nobody-is-here/pvfs2-fs/"), "nobody answers at mem://nobody-is-here, check the address and that the other side runs")
 }
 
 func TestBench(t *testing.T) { benchWorks(t, newShell(t)) }

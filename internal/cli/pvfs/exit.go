@@ -6,18 +6,18 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
+	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 )
 
-// Exit codes of the pvfs command. They are part of its interface: scripts rely on them, and
-// the help text lists them.
+// Exit codes of the pvfs command, which its help text lists.
 const (
 	ExitOK          = program.ExitOK
 	ExitFailed      = program.ExitFailed
 	ExitUsage       = program.ExitUsage
-	ExitNobody      = 3 // a server does not answer
-	ExitChecksum    = 5 // a copy differs from its original
+	ExitNobody      = program.ExitNobody   // a server does not answer
+	ExitChecksum    = program.ExitChecksum // a copy differs from its original
 	ExitInterrupted = program.ExitInterrupted
 )
 
@@ -37,6 +37,7 @@ var silence = []error{
 var exits = []program.Exit{
 	{Code: ExitChecksum, Errors: []error{errChecksum}},
 	{Code: ExitNobody, Errors: silence},
+	{Code: ExitUsage, Errors: []error{config.ErrSource}},
 }
 
 // ExitCode is the exit code for an error.
@@ -45,8 +46,8 @@ func ExitCode(err error) int { return program.ExitCode(err, exits) }
 // explain adds advice to an error.
 func explain(err error) string {
 	text := program.Explain(err)
-	if ExitCode(err) == ExitNobody {
-		return text + "; is pvfsd running there? Try: pvfs ping"
+	if ExitCode(err) == ExitNobody && !errors.Is(err, bmi.ErrUnreachable) { // which says it itself
+		return text + "; is pvfsd running there?"
 	}
 	if errors.Is(err, client.ErrAuthentication) {
 		return text + "; -key-file names the file with the key of this machine, -host its name in the keystore, -cert-file the certificate of the user"

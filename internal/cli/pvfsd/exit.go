@@ -2,26 +2,23 @@ package pvfsd
 
 import (
 	"errors"
-	"syscall"
 
-	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
 
-// Exit codes of the pvfsd command. They are part of its interface: scripts rely on them, and
-// the help text lists them.
+// Exit codes of the pvfsd command, which its help text lists.
 const (
 	ExitOK          = program.ExitOK
 	ExitFailed      = program.ExitFailed
 	ExitUsage       = program.ExitUsage       // the configuration is a part of the command line
-	ExitInUse       = 3                       // another process uses the folder or the address
-	ExitDamaged     = 4                       // check left problems that it did not repair, damage or not
+	ExitInUse       = program.ExitInUse       // another process uses the folder or the address
+	ExitDamaged     = program.ExitDamaged     // check left problems that it did not repair, damage or not
 	ExitInterrupted = program.ExitInterrupted // except for serve, which ends in order
 )
 
-const exitHelp = `Exit codes: 0 success, 1 failure, 2 bad command line or configuration, 3 folder or address
-in use, 4 check found something that is not repaired, 130 interrupted.`
+const exitHelp = `Exit codes: 0 success, 1 failure, 2 bad command line or configuration, 3 nobody answers at
+the address, 7 folder or address in use, 8 check found something that is not repaired, 130 interrupted.`
 
 var (
 	// errDamaged: the store is damaged.
@@ -36,7 +33,7 @@ var (
 var exits = []program.Exit{
 	{Code: ExitUsage, Errors: []error{server.ErrConfig}},
 	{Code: ExitDamaged, Errors: []error{errDamaged, errLeftovers}},
-	{Code: ExitInUse, Errors: []error{errInUse, bmi.ErrNameTaken, syscall.EADDRINUSE}},
+	{Code: ExitInUse, Errors: []error{errInUse}},
 }
 
 // ExitCode is the exit code for an error.

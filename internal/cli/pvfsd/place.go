@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
+	"github.com/viaduct-hpc/viaduct/internal/fault"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
@@ -119,7 +120,7 @@ func mustExist(dir, how string) error {
 func open(dir string, opts store.Options) (*store.Store, error) {
 	s, err := store.Open(dir, opts)
 	if errors.Is(err, syscall.EBUSY) {
-		return nil, fmt.Errorf("%w: another process works with %s: %w", errInUse, dir, err)
+		return nil, fault.Mark(fmt.Errorf("another process works with %s: end it first", dir), errInUse, err)
 	}
 	return s, err
 }

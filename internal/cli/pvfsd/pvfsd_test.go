@@ -291,7 +291,7 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 		{"srve", `unknown command "srve"; did you mean serve?`},
 		{"serve", "Give -config fs.conf"},
 		{"serve extra", `takes only options, not "extra"`},
-		{"serve -confg x", "unknown flag: --confg"},
+		{"serve -confg x", "pvfsd serve has no option -confg; did you mean -config?"},
 		{"serve -config " + folder + "/none", "no such file"},
 		{"serve -config " + broken, "broken.conf"},
 		{"serve -config " + misspelt, `misspelt.conf:2: <Defaults> has no keyword "LogFyle": did you mean LogFile?`},

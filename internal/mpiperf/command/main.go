@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/mpiperf"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 	"github.com/viaduct-hpc/viaduct/mpi"
@@ -19,9 +21,9 @@ import (
 
 // Exit codes of mpibench.
 const (
-	exitOK     = 0
-	exitFailed = 1 // a measurement, or the contents of a message
-	exitUsage  = 2 // the command line makes no sense
+	exitOK     = program.ExitOK
+	exitFailed = program.ExitFailed // a measurement, or the contents of a message
+	exitUsage  = program.ExitUsage
 )
 
 // App is the environment of the command.
@@ -195,7 +197,11 @@ Exit codes: 0 success, 1 failure, 2 bad command line.`,
 	f.StringVar(&opt.tune, "tune", "", "measure the algorithms of collective operations, and write a table for MPI_TUNING to this file")
 	cmd.SetOut(help)
 	cmd.SetErr(help)
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{program.FlagError(cmd, err)} })
+	program.WithVersion(cmd)
+	if slices.Equal(args, []string{"version"}) { // as in the other commands
+		args = []string{"--version"}
+	}
 	cmd.SetArgs(args)
 	return cmd.Execute()
 }

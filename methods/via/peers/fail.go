@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
@@ -39,12 +40,14 @@ func (ps *Peers) failure(p *Peer, reason peer.Reason, remote bool) error {
 	default:
 		ps.Errors.PeerFailed++
 	}
-	text := reason.String()
-	if remote {
-		text += ", says the peer"
+	cause := p.Link.TakeCause()
+	switch {
+	case remote && cause != nil:
+		cause = fmt.Errorf("%v, says the peer: %w", reason, cause)
+	case remote:
+		cause = fmt.Errorf("%v, says the peer", reason)
+	case cause == nil:
+		cause = errors.New(reason.String())
 	}
-	if cause := p.Link.TakeCause(); cause != nil {
-		return fmt.Errorf("%w: %s: %s: %w", kind, p.name, text, cause)
-	}
-	return fmt.Errorf("%w: %s: %s", kind, p.name, text)
+	return bmi.PeerError(kind, p.name, cause)
 }

@@ -133,7 +133,7 @@ func (p *Peer) Acquire() { p.machine.Acquire() }
 
 // Errorf makes the error of an operation with the peer.
 func (p *Peer) Errorf(kind error, format string, args ...any) error {
-	return fmt.Errorf("%w: %s: %s", kind, p.name, fmt.Sprintf(format, args...))
+	return bmi.PeerError(kind, p.name, fmt.Errorf(format, args...))
 }
 
 // host is the address in the provider's terms, without the scheme.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/viaduct-hpc/viaduct/internal/fault"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
@@ -129,7 +130,7 @@ var (
 	errDestroyed = fmt.Errorf("%w: it was destroyed or its NIC closed", ErrInvalidState)
 )
 
-// wrapNIC adds the guide's code to an error of the provider.
+// wrapNIC adds the guide's code to an error of the provider, whose text stays.
 func wrapNIC(err error) error {
 	var reject *nic.RejectError
 	switch {
@@ -138,9 +139,9 @@ func wrapNIC(err error) error {
 	case errors.As(err, &reject):
 		return rejectError(reject)
 	case errors.Is(err, nic.ErrTimeout):
-		return fmt.Errorf("%w: %w", ErrTimeout, err)
+		return fault.Mark(err, ErrTimeout)
 	case errors.Is(err, nic.ErrUnreachable):
-		return fmt.Errorf("%w: %w", ErrNotReachable, err)
+		return fault.Mark(err, ErrNotReachable)
 	}
 	return err
 }

@@ -83,7 +83,7 @@ func OpenNIC(p nic.Provider, cfg NICConfig) (*NIC, error) {
 	}
 	dev, err := p.Open(nic.Config{Listen: cfg.Listen, Clock: cfg.Clock, Log: cfg.Log})
 	if err != nil {
-		return nil, fmt.Errorf("vipl: open %s %q: %w", p.Name(), cfg.Listen, err)
+		return nil, err // it names the provider and the address
 	}
 	n := &NIC{
 		dev:      dev,

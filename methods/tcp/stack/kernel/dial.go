@@ -49,7 +49,7 @@ func dialError(to netip.AddrPort, err error) error {
 			err = exhausted(no)
 		}
 	}
-	return fmt.Errorf("dial %v: %w", to, err)
+	return fmt.Errorf("%v: %w", to, err)
 }
 
 // Connected implements stack.Stream.

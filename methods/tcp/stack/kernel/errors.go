@@ -20,8 +20,8 @@ var (
 	errNoHost      = because("no route to the other side's machine", unix.EHOSTUNREACH)
 	errNoNet       = because("no route to the other side's network", unix.ENETUNREACH)
 	errNotThere    = because("not connected", unix.ENOTCONN)
-	errRefused     = fmt.Errorf("kernel: %w", stack.ErrRefused)
-	errSelfConnect = fmt.Errorf("kernel: %w: nobody listens, the port was free and connected to itself", stack.ErrRefused)
+	errRefused     = stack.ErrRefused
+	errSelfConnect = fmt.Errorf("%w: nobody listens, the port was free and connected to itself", stack.ErrRefused)
 
 	// errClosed: the owner closed it.
 	errClosed = errors.New("kernel: closed")

@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 
+	"github.com/viaduct-hpc/viaduct/internal/fault"
 	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
 )
 
@@ -18,11 +19,11 @@ func (s *stream) explainHandshake(err error) error {
 	var plain tls.RecordHeaderError
 	switch {
 	case errors.As(err, &broken) && !s.heard && broken == errTruncated:
-		return fmt.Errorf("secure: the other side closed the connection when it was asked for TLS (does it speak tcp:// rather than tcps://?): %w: %w", stack.ErrIdentity, err)
+		return fault.Mark(errors.New("the other side closed the connection when it was asked for TLS: does it speak tcp:// rather than tcps://?"), stack.ErrIdentity, err)
 	case errors.As(err, &broken):
 		return fmt.Errorf("secure: the connection broke during the TLS handshake: %w", err)
 	case errors.As(err, &plain):
-		return fmt.Errorf("secure: the other side does not speak TLS (tcp:// rather than tcps://?): %w: %w", stack.ErrIdentity, err)
+		return fault.Mark(errors.New("the other side does not speak TLS: is it tcp:// rather than tcps://?"), stack.ErrIdentity, err)
 	}
 	return s.identity(err)
 }
@@ -69,5 +70,5 @@ func (s *stream) identity(err error) error {
 	default:
 		hint = "both sides need certificates that the same CA signed, with extendedKeyUsage=serverAuth,clientAuth"
 	}
-	return fmt.Errorf("secure: %s: %w: %w (%s)", whose, stack.ErrIdentity, err, hint)
+	return fault.Markf(stack.ErrIdentity, "%s: %w (%s)", whose, err, hint)
 }

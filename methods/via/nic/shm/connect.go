@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/viaduct-hpc/viaduct/internal/fault"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
@@ -82,11 +83,11 @@ func (c *conn) dial() {
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ECONNREFUSED):
 		d.sweepLater(c.remote) // no process listens: perhaps a file without a process
-		c.fail(fmt.Errorf("shm: %s in %s, and in %s among the names of users %v (%s adds users): %w",
-			c.remote, d.dir.path, d.openDir, d.trusted(), TrustEnv, nic.ErrUnreachable))
+		c.fail(fault.Markf(nic.ErrUnreachable, "no process listens under this name in %s, nor in %s among the names of users %v (%s adds users)",
+			d.dir.path, d.openDir, d.trusted(), TrustEnv))
 		return
 	case errors.Is(err, os.ErrPermission):
-		c.fail(fmt.Errorf("shm: %s: %w: %w", c.remote, err, nic.ErrUnreachable))
+		c.fail(fault.Mark(err, nic.ErrUnreachable))
 		return
 	case err != nil:
 		c.fail(resourceError("connect to "+c.remote, err))
@@ -106,7 +107,7 @@ func (c *conn) dial() {
 		return
 	}
 	if err = sendRecord(fd, c.hello.append(nil), c.helloFDs[0], c.bellOut, c.bellIn, table); err != nil {
-		c.fail(fmt.Errorf("shm: hello to %s (%w): %w", c.remote, err, nic.ErrUnreachable))
+		c.fail(fault.Markf(nic.ErrUnreachable, "shm: hello: %w", err))
 		return
 	}
 	c.closeHelloFDs()
@@ -162,7 +163,7 @@ func (c *conn) answered(r *record) {
 	defer r.closeFDs()
 	if r.end {
 		c.dev.sweepLater(c.remote)
-		c.fail(fmt.Errorf("shm: %s closed the connection before it answered: %w", c.remote, nic.ErrUnreachable))
+		c.fail(fault.Markf(nic.ErrUnreachable, "it closed the connection before it answered"))
 		return
 	}
 	kind, err := parsePrefix(r.data)
@@ -218,12 +219,11 @@ func (c *conn) rejected(b []byte) error {
 	case codeVersion:
 		return fmt.Errorf("shm: %s speaks another format version than %d: %w", c.remote, formatVersion, nic.ErrVersion)
 	case codeResource:
-		return fmt.Errorf("shm: %s is out of memory or file descriptors (ulimit -n there): %w", c.remote, nic.ErrUnreachable)
+		return fault.Markf(nic.ErrUnreachable, "it is out of memory or file descriptors (ulimit -n there)")
 	case codeUserLimit:
-		return fmt.Errorf("shm: uid %d has as many connections to %s as one user may have there, close some: %w",
-			c.dev.euid, c.remote, nic.ErrUnreachable)
+		return fault.Markf(nic.ErrUnreachable, "uid %d has as many connections to it as one user may have there, close some", c.dev.euid)
 	case codeBusy:
-		return fmt.Errorf("shm: %s has too many connect requests waiting, try again later: %w", c.remote, nic.ErrUnreachable)
+		return fault.Markf(nic.ErrUnreachable, "it has too many connect requests waiting, try again later")
 	}
 	return fmt.Errorf("shm: %s did not understand our hello (code %d): %w", c.remote, rej.code, nic.ErrProtocol)
 }

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/internal/fault"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/secure"
@@ -177,5 +178,5 @@ func (c *conn) refusal(err error) error {
 			kind = nic.ErrKey
 		}
 	}
-	return fmt.Errorf("udp: %s: %w%s: %w", c.name, err, hint, kind)
+	return fault.Mark(fmt.Errorf("%w%s", err, hint), kind)
 }

@@ -2,10 +2,10 @@ package udp
 
 import (
 	"encoding/binary"
-	"fmt"
 	"net/netip"
 	"slices"
 
+	"github.com/viaduct-hpc/viaduct/internal/fault"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
@@ -69,6 +69,6 @@ func (d *Device) hearAbsent() {
 func (c *conn) absent(at netip.AddrPort) {
 	c.addrs = slices.DeleteFunc(slices.Clone(c.addrs), func(other netip.AddrPort) bool { return other == at })
 	if len(c.addrs) == 0 {
-		c.fail(fmt.Errorf("udp: %s: no process has this port there, says the machine: %w", c.name, nic.ErrUnreachable))
+		c.fail(fault.Markf(nic.ErrUnreachable, "no process has this port there, says the machine"))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/viaduct-hpc/viaduct/internal/fault"
 	"github.com/viaduct-hpc/viaduct/internal/names"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram"
@@ -87,7 +88,7 @@ func (d *Device) found() {
 		switch {
 		case c.state != connDialing: // given up meanwhile
 		case a.Err != nil:
-			c.fail(fmt.Errorf("udp: %w: %w", a.Err, nic.ErrUnreachable))
+			c.fail(fault.Mark(a.Err, nic.ErrUnreachable))
 		default:
 			c.addrs, c.since = a.Addrs, d.now
 			c.ask()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/internal/fault"
 	"github.com/viaduct-hpc/viaduct/internal/timers"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/reliable"
@@ -134,7 +135,7 @@ func (c *conn) expireHandshake() {
 	d := c.dev
 	switch {
 	case c.state == connDialing && !c.answered && len(c.addrs) > 0 && d.now >= c.since+absentAfter:
-		c.fail(fmt.Errorf("udp: %s: no answer in %v: %w", c.name, (d.now - c.since).Round(time.Millisecond), nic.ErrUnreachable))
+		c.fail(fault.Markf(nic.ErrUnreachable, "no answer in %v", (d.now - c.since).Round(time.Millisecond)))
 	case d.now >= c.until:
 		c.fail(fmt.Errorf("udp: %s: %w", c.name, nic.ErrTimeout))
 	case d.now < c.againAt:

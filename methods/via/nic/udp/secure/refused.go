@@ -21,32 +21,32 @@ type RefusedError struct {
 
 func (e *RefusedError) Error() string {
 	if e.Mode != e.Theirs && e.Theirs != 0 && (e.Mode.Static() || e.Theirs.Static()) {
-		return fmt.Sprintf("secure: this side %s, the other one %s: give both the same kind of keys", has(e.Mode), has(e.Theirs))
+		return fmt.Sprintf("this side %s, the other one %s: give both the same kind of keys", has(e.Mode), has(e.Theirs))
 	}
 	switch e.Code {
 	case wire.CodeKey:
 		return e.wrongKey()
 	case wire.CodeUnknown:
 		if e.Here {
-			return fmt.Sprintf("secure: the other side has a key that is not in the list of clients here, so it was refused: if it may connect, add a line with its name and its public key %s", e.Key)
+			return fmt.Sprintf("the other side has a key that is not in the list of clients here, so it was refused: if it may connect, add a line with its name and its public key %s", e.Key)
 		}
-		return fmt.Sprintf("secure: the other side refused us: our key is not in its list of clients: let its owner add a line with a name and our public key %s", e.Key)
+		return fmt.Sprintf("the other side refused us: our key is not in its list of clients: let its owner add a line with a name and our public key %s", e.Key)
 	case wire.CodeVersion:
-		return fmt.Sprintf("secure: the other side speaks version %d of the packet format, this side %d: run the same release on both", e.Version, wire.Version)
+		return fmt.Sprintf("the other side speaks version %d of the packet format, this side %d: run the same release on both", e.Version, wire.Version)
 	case wire.CodeNobody:
-		return "secure: nobody listens there"
+		return "nobody listens there"
 	case wire.CodeBusy:
 		if e.Here {
-			return "secure: no room for another connection, so the other side was refused"
+			return "no room for another connection, so the other side was refused"
 		}
-		return "secure: the other side has no room for another connection at present"
+		return "the other side has no room for another connection at present"
 	case wire.CodeMode:
 		if e.Mode == wire.ModeInsecure {
-			return "secure: this side is insecure and the other one has a shared key: give this side the key"
+			return "this side is insecure and the other one has a shared key: give this side the key"
 		}
-		return "secure: this side has a shared key and the other one is insecure: give that side the key"
+		return "this side has a shared key and the other one is insecure: give that side the key"
 	}
-	return fmt.Sprintf("secure: the connection was refused for a reason that this release does not know (%v)", e.Code)
+	return fmt.Sprintf("the connection was refused for a reason that this release does not know (%v)", e.Code)
 }
 
 // wrongKey is the text for an INIT that could not be opened.
@@ -57,13 +57,13 @@ func (e *RefusedError) wrongKey() string {
 	}
 	switch {
 	case e.Mode.Static() && e.Here:
-		return "secure: the other side asked for somebody with another key, so it was refused: its list of servers has a wrong public key for this side" + also
+		return "the other side asked for somebody with another key, so it was refused: its list of servers has a wrong public key for this side" + also
 	case e.Mode.Static():
-		return "secure: the other side refused us: it does not have the key that is in our list of servers" + also
+		return "the other side refused us: it does not have the key that is in our list of servers" + also
 	case e.Here:
-		return ErrKey.Error() + ", so it was refused: give both sides the same"
+		return "the other side has a different shared key, so it was refused: give both sides the same"
 	}
-	return "secure: the other side refused us: its shared key is a different one: give both sides the same"
+	return "the other side refused us: its shared key is a different one: give both sides the same"
 }
 
 // has says which keys a side with a mode has.
