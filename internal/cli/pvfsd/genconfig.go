@@ -66,7 +66,8 @@ the servers can act as any user, root included.
 	f.StringArrayVar(&opt.dataOnly, "data-only", nil, "aliases of servers that store only file data")
 	f.BoolVar(&opt.NoStuffing, "no-stuffing", false, "small files also have a datafile on every server")
 	f.IntVar(&opt.DefaultDatafiles, "datafiles", 0, "number of servers for a file (0: all)")
-	f.IntVar(&opt.FlowBufferSize, "flow-buffer-size", config.GoodFlowBufferSize, "length of the messages of flows, in bytes")
+	opt.FlowBufferSize = config.GoodFlowBufferSize
+	f.Var(sizeFlag{&opt.FlowBufferSize, 1}, "flow-buffer-size", "length of the messages of flows, such as 256KiB")
 	f.IntVar(&opt.FlowBuffers, "flow-buffers", config.GoodFlowBuffers, "number of these messages under way")
 	f.IntVar(&opt.DistrDir.Initial, "dir-servers", 0, "number of servers for a new directory")
 	f.IntVar(&opt.DistrDir.Max, "dir-servers-max", 0, "number of servers to which it may grow")

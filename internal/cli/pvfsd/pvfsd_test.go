@@ -312,7 +312,7 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 		{"serve -config " + single + " -dir " + made + " -key-file " + folder + "/none", "no such file"},
 		{"serve -config " + single + " -dir " + made + " -log-file " + folder + "/no/log", "no such file"},
 		{"serve -config " + single + " -dir " + made + " -workers -1", "-workers must not be negative"},
-		{"serve -config " + single + " -dir " + made + " -flow-memory 17592186044416", "-flow-memory is in MiB"},
+		{"serve -config " + single + " -dir " + made + " -flow-memory 17592186044416", "-flow-memory 17592186044416: it is more than this machine can address"},
 		{"serve -config " + single + " -dir " + made + " -manage-from tcp://10.0.0.*", "begin with the method of an address of this server: mem://"},
 		{"serve -config " + single + " -dir " + made + " -manage-from mem://[", "-manage-from mem://["},
 		{"serve -config " + single + " -dir " + made + " -fs other", "no such file system"},

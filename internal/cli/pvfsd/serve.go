@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"os"
 	"os/signal"
 	"slices"
@@ -35,7 +34,7 @@ type serveOptions struct {
 	quiet   bool
 	workers int
 	flows   int
-	memory  int
+	memory  int // bytes
 	drain   time.Duration
 }
 
@@ -96,7 +95,7 @@ VIADUCT_UDP_PRIVATE_KEY_FILE and VIADUCT_TLS_SECRET in README.md.
 	f.BoolVar(&opt.quiet, "quiet", false, "do not print that the server is ready")
 	f.IntVar(&opt.workers, "workers", 0, "requests carried out at once (0: depends on the number of processors)")
 	f.IntVar(&opt.flows, "flows", 0, "transfers of data at once (0: 64)")
-	f.IntVar(&opt.memory, "flow-memory", 0, "memory of their buffers, in MiB (0: 64, or 1/32 of the machine's if that is less)")
+	f.Var(sizeFlag{&opt.memory, 1 << 20}, "flow-memory", "memory of their buffers, such as 64MiB; a bare number is in MiB (default: 64MiB, or 1/32 of the machine's if that is less)")
 	f.DurationVar(&opt.drain, "drain", 0, "how long requests and transfers under way may take at the end before they are cut off (0: 10s)")
 	return cmd
 }
@@ -110,13 +109,10 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	for what, n := range map[string]int{"workers": opt.workers, "flows": opt.flows, "flow-memory": opt.memory, "drain": int(opt.drain)} {
+	for what, n := range map[string]int{"workers": opt.workers, "flows": opt.flows, "drain": int(opt.drain)} {
 		if n < 0 {
 			return program.Usagef("-%s must not be negative", what)
 		}
-	}
-	if opt.memory > math.MaxInt>>20 {
-		return program.Usagef("-flow-memory is in MiB, and %d is more than this machine can address", opt.memory)
 	}
 	r := newReloader(&opt, p.fs) // before the files are read: a later change is one for a reload
 	key, err := readKey(opt.keyFile)
@@ -159,7 +155,7 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	}
 	s, err := server.New(server.Config{
 		FS: p.fs, Alias: p.alias, Store: st, Key: key, Trusted: opt.manage, Strict: opt.strict, Identities: ids, OtherUsers: opt.others, Log: log,
-		RPC: rpc.ServerOptions{Workers: opt.workers, Flows: opt.flows, FlowMemory: opt.memory << 20, DrainTime: opt.drain},
+		RPC: rpc.ServerOptions{Workers: opt.workers, Flows: opt.flows, FlowMemory: opt.memory, DrainTime: opt.drain},
 	})
 	if err != nil {
 		return err
