@@ -136,7 +136,7 @@ func pingOnce(ctx context.Context, ep *bmi.Endpoint, pinger *perf.Pinger, timeou
 	case connected(ep):
 		return 0, fmt.Errorf("%w within %v: the process there is busy, perhaps with a `bmi perf`, or it is no `bmi serve`; try again, or wait longer with -timeout", errBusy, timeout)
 	}
-	return 0, fmt.Errorf("%w within %v, and no connection: is `bmi serve` running there, and does a firewall let it be reached?", errNoAnswer, timeout)
+	return 0, fmt.Errorf("%w within %v, not even to connect: is `bmi serve` running there and not stopped, and does a firewall let it be reached?", errNoAnswer, timeout)
 }
 
 // connected reports whether an endpoint is connected to any peer.
