@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/keyfile"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
@@ -19,17 +20,19 @@ import (
 type reloader struct {
 	opt    *serveOptions
 	server *server.Server
+	ep     *bmi.Endpoint
 	log    *slog.Logger
 	file   *logFile
 
 	text  string   // the configuration in effect
 	rules contents // files that a reload reads
+	tls   contents // the same, of tcps
 	fixed contents // files that only a start reads
 }
 
 // newReloader notes what a server has read at its start.
 func newReloader(opt *serveOptions, fs *config.Config) *reloader {
-	return &reloader{opt: opt, text: fs.Text, rules: contentsOf(opt.ruleFiles(fs)), fixed: contentsOf(opt.fixedFiles())}
+	return &reloader{opt: opt, text: fs.Text, rules: contentsOf(opt.ruleFiles(fs)), tls: contentsOf(tlsFiles()), fixed: contentsOf(opt.fixedFiles())}
 }
 
 // obey handles signals until ctx ends. SIGHUP reopens the log, and reads the configuration and the identities again. SIGUSR1 logs
@@ -52,6 +55,7 @@ func (r *reloader) obey(ctx context.Context, signals <-chan os.Signal) {
 		if err := r.reload(); err != nil {
 			r.log.Error("the configuration was not read again, and all rules are as before", "err", err)
 		}
+		r.reloadKeys()
 		if changed := contentsOf(r.opt.fixedFiles()).changed(r.fixed); len(changed) > 0 {
 			r.log.Warn("files with keys have changed, which takes effect at the next start", "files", strings.Join(changed, ", "))
 		}
@@ -81,6 +85,20 @@ func (r *reloader) reload() error {
 	return nil
 }
 
+// reloadKeys makes the methods read their keys and certificates again.
+func (r *reloader) reloadKeys() {
+	files := contentsOf(tlsFiles())
+	methods, err := r.ep.ReloadKeys()
+	if err != nil {
+		r.log.Error("keys of a method were not read again", "err", err)
+		return
+	}
+	if changed := files.changed(r.tls); len(methods) > 0 && len(changed) > 0 {
+		r.log.Info("keys and certificates were read again, for new connections", "methods", strings.Join(methods, ", "), "changed", strings.Join(changed, ", "))
+	}
+	r.tls = files
+}
+
 // identities reads the file of -identities; nil without one.
 func (o *serveOptions) identities() (*credential.Identities, error) {
 	if o.idFile == "" {
@@ -95,12 +113,19 @@ func (o *serveOptions) ruleFiles(fs *config.Config) []string {
 	return []string{o.idFile, sec.KeyStore, sec.CAFile, sec.ServerKey, sec.LDAP.BindPassword}
 }
 
-// fixedFiles are the files that only a start reads: keys of the servers, and of the network methods.
+// tlsFiles are the files of tcps.
+func tlsFiles() (files []string) {
+	for _, env := range []string{"VIADUCT_TLS_CERT", "VIADUCT_TLS_KEY", "VIADUCT_TLS_CA", "VIADUCT_TLS_SECRET"} {
+		files = append(files, os.Getenv(env))
+	}
+	return files
+}
+
+// fixedFiles are the files that only a start reads: keys of the servers, and of via+udp.
 func (o *serveOptions) fixedFiles() []string {
 	files := []string{o.keyFile}
 	for _, env := range []string{
 		"VIADUCT_UDP_KEY_FILE", "VIADUCT_UDP_PRIVATE_KEY_FILE", "VIADUCT_UDP_CLIENTS_FILE", "VIADUCT_UDP_SERVERS_FILE",
-		"VIADUCT_TLS_CERT", "VIADUCT_TLS_KEY", "VIADUCT_TLS_CA", "VIADUCT_TLS_SECRET",
 	} {
 		files = append(files, os.Getenv(env))
 	}

@@ -48,7 +48,7 @@ clients and other servers. SIGINT and SIGTERM end it after the requests and tran
 Those that take longer than -drain are cut off and logged. A second signal ends it at once. SIGHUP
 reopens the log file and reads the rules for clients again: <ExportOptions>, TrustedNetwork,
 TrustedPorts, KeyStore, CAFile and the settings for certificates in the configuration, the files
-that these name, and -identities; it logs what has changed. If there is an error in them, or if anything else
+that these name, -identities, and keys and certificates of tcps; it logs what has changed. If there is an error in them, or if anything else
 has changed, the server logs that and goes on with the old rules. SIGUSR1 writes statistics to the log: counts of completed work,
 and of refusals by reason. They are also printed at the end.
 
@@ -175,7 +175,7 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	logFile.info(log, "serving", "server", p.alias, "file system", p.fs.Name, "addresses", strings.Join(ep.Addresses(), ", "))
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	r.server, r.log, r.file = s, log, logFile
+	r.server, r.ep, r.log, r.file = s, ep, log, logFile
 	obeyed := make(chan struct{})
 	go func() {
 		defer close(obeyed)

@@ -77,6 +77,12 @@ type Stack interface {
 	Close() error
 }
 
+// A Reloader is a Stack with keys or certificates in files.
+type Reloader interface {
+	// Reload reads them again, for streams that are made from now on. After an error nothing has changed.
+	Reload() error
+}
+
 // A Sleeper is a Stack whose owner can block until an event. Its methods are as in bmi.Sleeper.
 type Sleeper interface {
 	Arm() bool

@@ -20,7 +20,7 @@ func (s *Stack) Dial(to netip.AddrPort, t stack.Token) (stack.Stream, error) {
 	}
 	to, sa, err := sockaddr(to)
 	if err != nil {
-		return nil, fmt.Errorf("dial %v: %w", to, err)
+		return nil, fmt.Errorf("%v: %w", to, err)
 	}
 	fd, err := s.openSocket(to)
 	if err != nil {
@@ -68,7 +68,7 @@ func (c *stream) ask() error {
 	no, err := unix.GetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_ERROR)
 	switch {
 	case err != nil:
-		return c.fail(fmt.Errorf("dial %v: %w", c.remote, err))
+		return c.fail(fmt.Errorf("%v: %w", c.remote, err))
 	case no != 0:
 		return c.fail(dialError(c.remote, syscall.Errno(no)))
 	}
@@ -80,7 +80,7 @@ func (c *stream) ask() error {
 		// its local port, and then connects to itself (RFC 9293, 3.5:
 		// simultaneous open).
 		_ = unix.Shutdown(c.fd, unix.SHUT_RDWR)
-		return c.fail(fmt.Errorf("dial %v: %w", c.remote, errSelfConnect))
+		return c.fail(fmt.Errorf("%v: %w", c.remote, errSelfConnect))
 	}
 	c.state = connected
 	return nil

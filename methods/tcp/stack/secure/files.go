@@ -55,6 +55,15 @@ func FromEnv() (*Config, error) {
 
 // Load reads the files and checks them. Its errors say what to do.
 func (f Files) Load() (*Config, error) {
+	cfg, err := f.load()
+	if err != nil {
+		return nil, err
+	}
+	cfg.again = f.Load
+	return cfg, nil
+}
+
+func (f Files) load() (*Config, error) {
 	certificates := f.Cert != "" || f.Key != "" || f.CA != ""
 	switch {
 	case f.Secret != "" && (certificates || f.ServerName != ""):

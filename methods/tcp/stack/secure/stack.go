@@ -66,6 +66,25 @@ func Over(inner stack.Stack, cfg *Config) (stack.Stack, error) {
 	return &sleeper{Stack: t, below: below}, nil
 }
 
+// Reload implements stack.Reloader. Streams that exist keep their keys.
+func (t *Stack) Reload() error {
+	if t.cfg.again == nil {
+		return errors.New("secure: this configuration came from no files")
+	}
+	cfg, err := t.cfg.again()
+	switch {
+	case err != nil:
+		return err
+	case cfg.serverErr != nil && t.cfg.serverErr == nil:
+		return cfg.serverErr
+	case cfg.clientErr != nil && t.cfg.clientErr == nil:
+		return cfg.clientErr
+	}
+	cfg.HandshakeTimeout, cfg.HandshakesMax, cfg.Clock, cfg.Inline = t.cfg.HandshakeTimeout, t.cfg.HandshakesMax, t.cfg.Clock, t.cfg.Inline
+	t.cfg = cfg
+	return nil
+}
+
 func (t *Stack) handshakeTimeout() time.Duration {
 	if t.cfg.HandshakeTimeout > 0 {
 		return t.cfg.HandshakeTimeout
