@@ -48,13 +48,9 @@ VIADUCT_UDP_SERVERS_FILE names. 'node[01-16]' stands for 16 names. See docs/secu
 }
 
 func (a *App) genkey(lists []string, opt genkeyOptions) error {
-	var names []string
-	for _, list := range lists {
-		some, err := hostlist.Expand(list)
-		if err != nil {
-			return program.Usage(err)
-		}
-		names = append(names, some...)
+	names, err := hostlist.ExpandAll(lists)
+	if err != nil {
+		return program.Usage(err)
 	}
 	for _, name := range names {
 		if err := secure.CheckName(name); err != nil {

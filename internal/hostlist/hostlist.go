@@ -39,6 +39,20 @@ func Expand(list string) ([]string, error) {
 	return names, nil
 }
 
+// ExpandAll expands several lists, such as the arguments of a command.
+func ExpandAll(lists []string) (names []string, err error) {
+	for _, list := range lists {
+		some, err := Expand(list)
+		if err != nil {
+			return nil, err
+		}
+		if names = append(names, some...); len(names) > NamesMax {
+			return nil, errTooMany
+		}
+	}
+	return names, nil
+}
+
 // Split returns the words of a list, with their groups as they are. Words are neither empty, nor have they spaces or control
 // characters in them.
 func Split(list string) ([]string, error) {

@@ -83,6 +83,18 @@ func TestFullList(t *testing.T) {
 	assert.Equal(t, "n65535", names[NamesMax-1])
 }
 
+func TestExpandAll(t *testing.T) {
+	names, err := ExpandAll([]string{"a[1-2],b", "c"})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a1", "a2", "b", "c"}, names)
+	for says, lists := range map[string][]string{
+		"a name is empty": {"a", ""}, "a [ has no ]": {"a[1", "2]"}, "more than 65536 names": {"a[0-40000]", "b[0-40000]"},
+	} {
+		_, err = ExpandAll(lists)
+		assert.ErrorContains(t, err, says)
+	}
+}
+
 func TestWords(t *testing.T) {
 	words, err := Split("tcp://n[1,3]:7,via+udp://[::1]:8")
 	require.NoError(t, err)

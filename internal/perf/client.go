@@ -82,7 +82,7 @@ func (p *Pinger) Ping(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	if string(p.reply[:n]) != string(p.request) {
-		return took, fmt.Errorf("%w: %d bytes came back, not those that were sent", errFormat, n)
+		return took, fmt.Errorf("%w: %d bytes came back, not those that were sent; is it `bmi serve` that listens there?", errFormat, n)
 	}
 	return took, nil
 }

@@ -123,7 +123,7 @@ var layerTable = []layer{
 	{"pvfs/refusal", nil},
 	{"pvfs/rpc", []string{"bmi", "pvfs/proto", "pvfs/refusal", "internal/machine", "internal/names", "internal/queue", "internal/buffers"}},
 	{"pvfs/server", []string{"bmi", "pvfs/rpc", "pvfs/refusal", "pvfs/store", "pvfs/config", "pvfs/credential", "pvfs/usercert", "pvfs/ldapusers", "pvfs/stripe", "pvfs/datatype", "pvfs/proto", "internal/buffers"}},
-	{"pvfs/client", []string{"bmi", "pvfs/rpc", "pvfs/config", "pvfs/credential", "pvfs/usercert", "pvfs/stripe", "pvfs/datatype", "pvfs/proto", "internal/buffers"}},
+	{"pvfs/client", []string{"bmi", "internal/fault", "pvfs/rpc", "pvfs/config", "pvfs/credential", "pvfs/usercert", "pvfs/stripe", "pvfs/datatype", "pvfs/proto", "internal/buffers"}},
 	{"pvfs/fuse", []string{"pvfs/client", "pvfs/proto"}},
 	// Test helpers: the suite knows no file system but its own model, and pvfstest links the methods on which its servers
 	// listen.

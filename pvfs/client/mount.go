@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/fault"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
@@ -147,7 +148,7 @@ func fetchConfig(ctx context.Context, ep *bmi.Endpoint, tab config.Tab, opt Opti
 		return nil, fmt.Errorf("the configuration of %s: %w", from, err)
 	}
 	if cfg.Name != tab.FS {
-		return nil, fmt.Errorf("%s has the file system %s, not %s: %w", from, cfg.Name, tab.FS, proto.ENOENT)
+		return nil, fault.Markf(proto.ENOENT, "%s has the file system %s, not %s", from, cfg.Name, tab.FS)
 	}
 	c, err := newCore(cfg, ep, opt, preferred(opt, from))
 	if err != nil {

@@ -49,6 +49,9 @@ func explain(err error) string {
 	if ExitCode(err) == ExitNobody && !errors.Is(err, bmi.ErrUnreachable) { // which says it itself
 		return text + "; is pvfsd running there?"
 	}
+	if errors.Is(err, rpc.ErrBadAnswer) {
+		return text + "; is it pvfsd that listens there?"
+	}
 	if errors.Is(err, client.ErrAuthentication) {
 		return text + "; -key-file names the file with the key of this machine, -host its name in the keystore, -cert-file the certificate of the user"
 	}

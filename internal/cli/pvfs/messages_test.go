@@ -1,6 +1,7 @@
 package pvfs
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -22,8 +23,9 @@ func TestMessages(t *testing.T) {
 		"-fs tpc://here/pvfs2-fs ls /": {ExitUsage, `pvfs: cannot mount tpc://here/pvfs2-fs: unknown method "tpc": this program carries`},
 		"-key-file /no/key ls /":       {ExitUsage, "pvfs: open /no/key: no such file or directory"},
 		"ls -lng /":                    {ExitUsage, "pvfs: pvfs ls has no option -lng; did you mean -long?"},
-		"lss /":                        {ExitUsage, `pvfs: unknown command "lss"; did you mean ln or ls?`},
-		"truncate -size 3x /f":         {ExitUsage, `pvfs: bad size "3x": want a whole number and perhaps KiB, MiB, GiB and so on to EiB`},
+		"-fs " + strings.TrimSuffix(s.source, "/pvfs2-fs") + "/wrong ls /": {ExitFailed, "has the file system pvfs2-fs, not wrong\n"},
+		"lss /":                {ExitUsage, `pvfs: unknown command "lss"; did you mean ln or ls?`},
+		"truncate -size 3x /f": {ExitUsage, `pvfs: bad size "3x": want a whole number and perhaps KiB, MiB, GiB and so on to EiB`},
 	} {
 		said := s.no(c.code, line)
 		assert.Contains(t, said, c.says, line)

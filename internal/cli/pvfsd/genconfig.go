@@ -112,9 +112,9 @@ func (a *App) genconfig(args []string, opt genconfigOptions) error {
 		{"meta-only", opt.metaOnly, func(s *config.GenServer) { s.NoData = true }},
 		{"data-only", opt.dataOnly, func(s *config.GenServer) { s.NoMeta = true }},
 	} {
-		aliases, err := expandAll(only.aliases)
+		aliases, err := hostlist.ExpandAll(only.aliases)
 		if err != nil {
-			return err
+			return program.Usage(err)
 		}
 		for _, alias := range aliases {
 			i := slices.IndexFunc(gen.Servers, func(s config.GenServer) bool { return s.Alias == alias })
@@ -232,18 +232,6 @@ func checkAddress(address string) error {
 		return program.Usagef("%q: no method %q; available: %s", address, scheme, program.MethodList())
 	}
 	return nil
-}
-
-// expandAll expands lists of names.
-func expandAll(lists []string) (names []string, err error) {
-	for _, list := range lists {
-		some, err := hostlist.Expand(list)
-		if err != nil {
-			return nil, program.Usage(err)
-		}
-		names = append(names, some...)
-	}
-	return names, nil
 }
 
 // writeNew writes a file, which must not exist.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
+	"github.com/viaduct-hpc/viaduct/internal/hostlist"
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 )
 
@@ -63,9 +64,9 @@ func (a *App) genkey(hosts []string, opt genkeyOptions) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return program.Usage(err)
 	}
-	hosts, err := expandAll(hosts)
+	hosts, err := hostlist.ExpandAll(hosts)
 	if err != nil {
-		return err
+		return program.Usage(err)
 	}
 	for _, host := range hosts {
 		if host == "" || strings.ContainsFunc(host, func(r rune) bool { return unicode.IsSpace(r) || r == '/' }) {
