@@ -12,8 +12,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
-// number is a named number type.
-type number int64
+// named is a named number type.
+type named int64
 
 // TestNoAllocation: sending and receiving a few numbers allocates nothing.
 func TestNoAllocation(t *testing.T) {
@@ -21,10 +21,10 @@ func TestNoAllocation(t *testing.T) {
 		s := p.Self()
 		assert.Zero(t, allocs(t, s, []int64{1}), "int64")
 		assert.Zero(t, allocs(t, s, []byte{1}), "byte")
-		assert.Zero(t, allocs(t, s, []number{1}), "number")
+		assert.Zero(t, allocs(t, s, []named{1}), "named")
 		assert.Zero(t, allocs(t, s, [][2]float32{{1, 2}}), "[2]float32")
 		assert.Zero(t, allocs(t, s, []particle{{id: 1}}), "particle")
-		x, y := number(1), number(0)
+		x, y := named(1), named(0)
 		assert.Zero(t, testing.AllocsPerRun(200, func() {
 			r := s.Irecv(mpi.Value(&y), 0, 1)
 			require.NoError(t, s.Send(bg, mpi.Value(&x), 0, 1, mpi.Synchronous))

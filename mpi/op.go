@@ -87,9 +87,9 @@ func madeOf(of, t *datatype.Type) bool {
 	return true
 }
 
-// kindOf returns the kind that all leaves have. Bytes count as 8-bit numbers.
+// kindOf returns the kind of Go that all leaves are like. Bytes count as 8-bit numbers.
 func kindOf(t *datatype.Type) datatype.Kind {
-	if k := t.Kind(); k != datatype.KindByte {
+	if k := t.Kind().Like(); k != datatype.KindByte {
 		return k
 	}
 	return datatype.KindUint8

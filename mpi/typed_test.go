@@ -1,6 +1,7 @@
 package mpi_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -9,6 +10,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/datatype"
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
+	"github.com/viaduct-hpc/viaduct/mpi/number"
 )
 
 // celsius is a named number, particle a structure with padding.
@@ -47,6 +49,32 @@ func TestGoTypes(t *testing.T) {
 		st, err = w.Sendrecv(bg, mpi.Slice(none), peer, 0, mpi.InPlace, peer, 0)
 		require.NoError(t, err)
 		assert.Equal(t, 0, mpi.GetCount[struct{}](st))
+	})
+}
+
+// TestNumbersOfC reduces numbers that Go lacks.
+func TestNumbersOfC(t *testing.T) {
+	type located = datatype.Pair[number.LongDouble, int32]
+	mpitest.Run(t, 3, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
+		w, of := p.World(), number.LongDoubleFromFloat64
+		// 2^60, 1 and 1: a float64 would lose the ones.
+		xs := []number.LongDouble{of(1), of(float64(w.Rank()))}
+		if w.Rank() == 0 {
+			xs[0] = of(0x1p60)
+		}
+		sums := make([]number.LongDouble, 2)
+		require.NoError(t, w.Allreduce(bg, mpi.Slice(xs), mpi.Slice(sums), mpi.Sum))
+		assert.Equal(t, []number.LongDouble{of(0x1p60).Add(of(2)), of(3)}, sums)
+
+		best := []located{{Value: of(5), Index: int32(w.Rank())}, {Value: of(-float64(w.Rank())), Index: int32(w.Rank())}}
+		require.NoError(t, w.Allreduce(bg, mpi.InPlace, mpi.Slice(best), mpi.MaxLoc))
+		assert.Equal(t, []located{{Value: of(5)}, {Value: of(math.Copysign(0, -1))}}, best)
+
+		ors := []uint32{uint32(w.Rank()) << 8, 0}
+		logical := mpi.Typed(ors, 0, 2, datatype.Logical4)
+		require.NoError(t, w.Allreduce(bg, mpi.InPlace, logical, mpi.LOr))
+		assert.Equal(t, []uint32{1, 0}, ors)
+		assert.ErrorIs(t, w.Allreduce(bg, mpi.InPlace, logical, mpi.Sum), mpi.ErrOp)
 	})
 }
 

@@ -70,8 +70,9 @@ var layerTable = []layer{
 	// Packages above bmi know no method.
 	{"mpi/errclass", nil},
 	{"mpi/boot", []string{"mpi/errclass"}},
-	{"mpi/datatype", []string{"mpi/attr", "mpi/errclass"}},
-	{"mpi/reduce", []string{"mpi/datatype", "mpi/errclass"}},
+	{"mpi/number", nil},
+	{"mpi/datatype", []string{"mpi/attr", "mpi/errclass", "mpi/number"}},
+	{"mpi/reduce", []string{"mpi/datatype", "mpi/errclass", "mpi/number"}},
 	{"mpi/coll/...", []string{"mpi/coll", "mpi/reduce", "mpi/datatype", "mpi/errclass"}},
 	{"mpi/group", []string{"mpi/errclass"}},
 	{"mpi/topo", []string{"mpi/errclass"}},
@@ -182,7 +183,7 @@ var layerTable = []layer{
 	{"bench/steps/...", []string{"bmi", "mpi", "mpi/boot", "_ methods/..."}},
 	{"bench/...", []string{"bmi", "mpi", "plugins", "pvfs/client", "pvfs/config", "pvfs/proto", "pvfs/datatype", "methods/tcp/wire", "bench/...", "internal/perf/...", "_ methods/..."}},
 	{"examples/...", []string{"internal/programs", "bmi", "mpi/...", "plugins", "examples/...", "_ methods/..."}},
-	{"tools/...", []string{"internal/tiers", "internal/references"}},
+	{"tools/...", []string{"internal/tiers", "internal/references", "mpi/datatype", "mpi/reduce"}},
 }
 
 func layers(t *Tree) (problems []Problem) {

@@ -21,11 +21,14 @@ func _() {
 	_ = x[CombinerSubarray-10]
 	_ = x[CombinerDarray-11]
 	_ = x[CombinerResized-12]
+	_ = x[CombinerF90Real-13]
+	_ = x[CombinerF90Complex-14]
+	_ = x[CombinerF90Integer-15]
 }
 
-const _Combiner_name = "nameddupcontiguousvectorhvectorindexedhindexedindexed blockhindexed blockstructsubarraydarrayresized"
+const _Combiner_name = "nameddupcontiguousvectorhvectorindexedhindexedindexed blockhindexed blockstructsubarraydarrayresizedf90 realf90 complexf90 integer"
 
-var _Combiner_index = [...]uint8{0, 5, 8, 18, 24, 31, 38, 46, 59, 73, 79, 87, 93, 100}
+var _Combiner_index = [...]uint8{0, 5, 8, 18, 24, 31, 38, 46, 59, 73, 79, 87, 93, 100, 108, 119, 130}
 
 func (i Combiner) String() string {
 	idx := int(i) - 0

@@ -20,6 +20,9 @@ const (
 	CombinerSubarray                      // subarray
 	CombinerDarray                        // darray
 	CombinerResized                       // resized
+	CombinerF90Real                       // f90 real
+	CombinerF90Complex                    // f90 complex
+	CombinerF90Integer                    // f90 integer
 )
 
 // Contents describes how a type was made: the arguments of its constructor, in the order in which

@@ -28,14 +28,6 @@ func (c *Cursor) Pack(dst []byte) int { return c.move(dst, opPack) }
 // of bytes copied.
 func (c *Cursor) Unpack(src []byte) int { return c.move(src, opUnpack) }
 
-// PackExternal is Pack in the representation external32, in which a type has as many bytes. A piece
-// may begin and end within a number.
-func (c *Cursor) PackExternal(dst []byte) int { return c.move(dst, opPackExternal) }
-
-// UnpackExternal is Unpack from the representation external32. A piece may begin and end within a
-// number, unlike those of Type.UnpackExternal.
-func (c *Cursor) UnpackExternal(src []byte) int { return c.move(src, opUnpackExternal) }
-
 // Skip skips up to n bytes and returns the number skipped.
 func (c *Cursor) Skip(n int) int {
 	n = max(0, min(n, c.total-c.pos))
@@ -57,12 +49,9 @@ func (c *Cursor) move(buf []byte, o op) int {
 	if n == 0 {
 		return 0
 	}
-	m := mover{mem: c.mem, buf: buf[:n], op: o, cuts: true}
+	m := mover{mem: c.mem, buf: buf[:n], op: o}
 	p := c.t.shape.native
-	if o == opPackExternal || o == opUnpackExternal {
-		p = c.t.shape.wire
-	}
-	if c.t.contiguous && p.n == c.t.shape.native.n && p.n.grain.unit <= 1 {
+	if c.t.contiguous {
 		m.run(n, 1, c.origin+c.pos, 0)
 	} else {
 		all := loopHead(p.n, c.count, c.t.extent)

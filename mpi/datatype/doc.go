@@ -3,15 +3,16 @@
 // between memory and a stream of packed bytes.
 //
 // A Type is immutable and safe for concurrent use; it needs neither commit nor free. It is
-// predefined (predefined.go), made by a constructor (construct.go, struct.go, array.go), or derived
-// from a Go type by Of (of.go).
+// predefined (predefined.go; standard.go lists the names of MPI), made by a constructor (construct.go,
+// struct.go, array.go), or derived from a Go type by Of (of.go).
 //
 // Inside, a type is bounds and numbers (shape.go) and a tree of loops over runs of bytes
 // (layout.go), which stays small if the memory has a pattern: a vector of a million blocks is one
 // node. move.go walks the tree, and kernel.go has the loops that copy bytes; callers use them
-// through pack.go, cursor.go and external.go.
+// through pack.go, cursor.go and external.go. Elements that have another size outside of memory go
+// through converter.go, which knows only how a representation.go stores each kind.
 //
 // Operators on elements are in mpi/reduce, and the headers that travel with packed bytes in
-// mpi/core. The package is pure: no I/O, no clock, and no state except a cache of the results of
-// reflection.
+// mpi/core. The package is pure: no I/O, no clock, and no state except caches of the results of
+// reflection and of the types of f90.go.
 package datatype

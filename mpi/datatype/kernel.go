@@ -183,6 +183,15 @@ func swap(dst, src []byte, unit int) (left int) {
 		for i := 0; i+8 <= len(src); i += 8 {
 			binary.BigEndian.PutUint64(dst[i:], binary.NativeEndian.Uint64(src[i:]))
 		}
+	case 16:
+		for i := 0; i+16 <= len(src); i += 16 {
+			lo, hi := binary.NativeEndian.Uint64(src[i:]), binary.NativeEndian.Uint64(src[i+8:])
+			if bigEndian {
+				lo, hi = hi, lo
+			}
+			binary.BigEndian.PutUint64(dst[i:], hi)
+			binary.BigEndian.PutUint64(dst[i+8:], lo)
+		}
 	default:
 		copy(dst, src)
 	}

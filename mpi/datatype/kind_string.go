@@ -33,12 +33,41 @@ func _() {
 	_ = x[KindInt64Int64-22]
 	_ = x[KindFloat32Int64-23]
 	_ = x[KindFloat64Int64-24]
-	_ = x[kindEnd-25]
+	_ = x[KindChar-25]
+	_ = x[KindWchar-26]
+	_ = x[KindPacked-27]
+	_ = x[KindLong-28]
+	_ = x[KindUlong-29]
+	_ = x[KindAint-30]
+	_ = x[KindCount-31]
+	_ = x[KindOffset-32]
+	_ = x[KindInteger1-33]
+	_ = x[KindInteger2-34]
+	_ = x[KindInteger4-35]
+	_ = x[KindInteger8-36]
+	_ = x[KindInteger16-37]
+	_ = x[KindLogical1-38]
+	_ = x[KindLogical2-39]
+	_ = x[KindLogical4-40]
+	_ = x[KindLogical8-41]
+	_ = x[KindLogical16-42]
+	_ = x[KindFloat16-43]
+	_ = x[KindFloat128-44]
+	_ = x[KindLongDouble-45]
+	_ = x[KindComplex32-46]
+	_ = x[KindComplex256-47]
+	_ = x[KindLongDoubleComplex-48]
+	_ = x[KindLongInt32-49]
+	_ = x[KindLongDoubleInt32-50]
+	_ = x[KindFloat32Float32-51]
+	_ = x[KindFloat64Float64-52]
+	_ = x[KindInteger4Integer4-53]
+	_ = x[kindEnd-54]
 }
 
-const _Kind_name = "nonebyteboolint8int16int32int64uint8uint16uint32uint64float32float64complex64complex128(int16, int32)(int32, int32)(int64, int32)(float32, int32)(float64, int32)(int16, int64)(int32, int64)(int64, int64)(float32, int64)(float64, int64)kindEnd"
+const _Kind_name = "nonebyteboolint8int16int32int64uint8uint16uint32uint64float32float64complex64complex128(int16, int32)(int32, int32)(int64, int32)(float32, int32)(float64, int32)(int16, int64)(int32, int64)(int64, int64)(float32, int64)(float64, int64)charwcharpackedlongunsigned longaintcountoffsetinteger1integer2integer4integer8integer16logical1logical2logical4logical8logical16float16float128long doublecomplex32complex256long double complex(long, int32)(long double, int32)(float32, float32)(float64, float64)(integer4, integer4)kindEnd"
 
-var _Kind_index = [...]uint8{0, 4, 8, 12, 16, 21, 26, 31, 36, 42, 48, 54, 61, 68, 77, 87, 101, 115, 129, 145, 161, 175, 189, 203, 219, 235, 242}
+var _Kind_index = [...]uint16{0, 4, 8, 12, 16, 21, 26, 31, 36, 42, 48, 54, 61, 68, 77, 87, 101, 115, 129, 145, 161, 175, 189, 203, 219, 235, 239, 244, 250, 254, 267, 271, 276, 282, 290, 298, 306, 314, 323, 331, 339, 347, 355, 364, 371, 379, 390, 399, 409, 428, 441, 461, 479, 497, 517, 524}
 
 func (i Kind) String() string {
 	idx := int(i) - 0

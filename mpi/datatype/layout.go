@@ -2,12 +2,18 @@ package datatype
 
 import "slices"
 
-// A grain says what a run of bytes consists of: basic elements of elem bytes, each of units of unit
-// bytes whose byte order external32 may swap. A complex number is one element of two units. Both
-// are powers of two up to 16. Runs of different grains have the grain mixed.
-type grain struct{ elem, unit uint8 }
+// Units says what a basic element is: elem bytes, of units of unit bytes whose byte order external32
+// may swap. A complex number is one element of two units. Units are powers of two up to 16.
+type units struct{ elem, unit uint16 }
 
-var mixed = grain{}
+// A grain says what a run of bytes consists of: basic elements of one kind. Runs of different grains
+// have the grain mixed.
+type grain struct {
+	units
+	kind Kind
+}
+
+var mixed grain
 
 // A form is the form of a node of a layout.
 type form uint8

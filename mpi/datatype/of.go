@@ -3,8 +3,10 @@ package datatype
 import (
 	"reflect"
 	"sync"
+	"unsafe"
 
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
+	"github.com/viaduct-hpc/viaduct/mpi/number"
 )
 
 // scalars are the types of Go's scalar kinds, also for named Go types.
@@ -54,7 +56,7 @@ func OfReflect(rt reflect.Type) (*Type, error) {
 }
 
 func derive(rt reflect.Type) (*Type, error) {
-	if t := pairs[rt]; t != nil {
+	if t := structs[rt]; t != nil {
 		return t, nil
 	}
 	var t *Type
@@ -103,24 +105,43 @@ func deriveStruct(rt reflect.Type) (*Type, error) {
 	return Resized(t, 0, int(rt.Size()))
 }
 
-// pairs maps Go types to the predefined pairs.
-var pairs = map[reflect.Type]*Type{
-	reflect.TypeFor[Pair[int16, int32]]():   Int16Int32,
-	reflect.TypeFor[Pair[int32, int32]]():   Int32Int32,
-	reflect.TypeFor[Pair[int64, int32]]():   Int64Int32,
-	reflect.TypeFor[Pair[int, int32]]():     Int64Int32,
-	reflect.TypeFor[Pair[float32, int32]](): Float32Int32,
-	reflect.TypeFor[Pair[float64, int32]](): Float64Int32,
-	reflect.TypeFor[Pair[int16, int64]]():   Int16Int64,
-	reflect.TypeFor[Pair[int32, int64]]():   Int32Int64,
-	reflect.TypeFor[Pair[int64, int64]]():   Int64Int64,
-	reflect.TypeFor[Pair[int, int64]]():     Int64Int64,
-	reflect.TypeFor[Pair[float32, int64]](): Float32Int64,
-	reflect.TypeFor[Pair[float64, int64]](): Float64Int64,
-	reflect.TypeFor[Pair[int16, int]]():     Int16Int64,
-	reflect.TypeFor[Pair[int32, int]]():     Int32Int64,
-	reflect.TypeFor[Pair[int64, int]]():     Int64Int64,
-	reflect.TypeFor[Pair[int, int]]():       Int64Int64,
-	reflect.TypeFor[Pair[float32, int]]():   Float32Int64,
-	reflect.TypeFor[Pair[float64, int]]():   Float64Int64,
+// structs maps Go's structs to the predefined types that they stand for.
+var structs = map[reflect.Type]*Type{
+	reflect.TypeFor[number.Float16]():                    Float16,
+	reflect.TypeFor[number.Float128]():                   Float128,
+	reflect.TypeFor[number.LongDouble]():                 LongDouble,
+	reflect.TypeFor[number.Int128]():                     Integer16,
+	reflect.TypeFor[number.Complex[number.Float16]]():    Complex32,
+	reflect.TypeFor[number.Complex[number.Float128]]():   Complex256,
+	reflect.TypeFor[number.Complex[number.LongDouble]](): LongDoubleComplex,
+	reflect.TypeFor[Pair[number.LongDouble, int32]]():    goPair(LongDoubleInt32, unsafe.Sizeof(Pair[number.LongDouble, int32]{})),
+	reflect.TypeFor[Pair[float32, float32]]():            Float32Float32,
+	reflect.TypeFor[Pair[float64, float64]]():            Float64Float64,
+	reflect.TypeFor[Pair[int16, int32]]():                Int16Int32,
+	reflect.TypeFor[Pair[int32, int32]]():                Int32Int32,
+	reflect.TypeFor[Pair[int64, int32]]():                Int64Int32,
+	reflect.TypeFor[Pair[int, int32]]():                  Int64Int32,
+	reflect.TypeFor[Pair[float32, int32]]():              Float32Int32,
+	reflect.TypeFor[Pair[float64, int32]]():              Float64Int32,
+	reflect.TypeFor[Pair[int16, int64]]():                Int16Int64,
+	reflect.TypeFor[Pair[int32, int64]]():                Int32Int64,
+	reflect.TypeFor[Pair[int64, int64]]():                Int64Int64,
+	reflect.TypeFor[Pair[int, int64]]():                  Int64Int64,
+	reflect.TypeFor[Pair[float32, int64]]():              Float32Int64,
+	reflect.TypeFor[Pair[float64, int64]]():              Float64Int64,
+	reflect.TypeFor[Pair[int16, int]]():                  Int16Int64,
+	reflect.TypeFor[Pair[int32, int]]():                  Int32Int64,
+	reflect.TypeFor[Pair[int64, int]]():                  Int64Int64,
+	reflect.TypeFor[Pair[int, int]]():                    Int64Int64,
+	reflect.TypeFor[Pair[float32, int]]():                Float32Int64,
+	reflect.TypeFor[Pair[float64, int]]():                Float64Int64,
+}
+
+// goPair returns a pair with the extent that it has in Go.
+func goPair(t *Type, size uintptr) *Type {
+	in, err := Resized(t, 0, int(size))
+	if err != nil {
+		panic("datatype: a predefined type overflows")
+	}
+	return in.Named(t.name)
 }

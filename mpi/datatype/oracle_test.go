@@ -120,13 +120,16 @@ func (c *check) packs(r source, mem []byte, origin int) {
 	}
 	c.is(want, pieces, "bytes packed in pieces")
 
-	pieces = nil
-	cur.Rewind()
-	for cur.Left() > 0 {
-		piece := make([]byte, between(r, 1, 1+r.IntN(60)))
-		pieces = append(pieces, piece[:cur.PackExternal(piece)]...)
+	conv, err := datatype.NewConverter(datatype.External32, c.t, mem, origin, c.count)
+	require.NoError(c, err)
+	c.is(len(external), conv.Size(), "size in external32")
+	pieces = make([]byte, len(external))
+	for rest := pieces; len(rest) > 0; {
+		k := min(between(r, 1, 1+r.IntN(60)), len(rest))
+		require.NoError(c, conv.Pack(rest[:k], len(pieces)-len(rest)))
+		rest = rest[k:]
 	}
-	c.is(external, pieces, "external32 packed in pieces")
+	c.is(true, bytes.Equal(external, pieces), "external32 packed in pieces")
 }
 
 func (c *check) unpacks(r source, n, origin int) {
@@ -169,21 +172,23 @@ func (c *check) unpacksPieces(r source, packed []byte, n, origin int) {
 		got := make([]byte, n)
 		cur, err := datatype.NewCursor(c.t, got, origin, c.count)
 		require.NoError(c, err)
-		unpack := cur.Unpack
-		if external {
-			unpack = cur.UnpackExternal
-		}
+		conv, err := datatype.NewConverter(datatype.External32, c.t, got, origin, c.count)
+		require.NoError(c, err)
 		src := slices.Clone(packed)
 		for rest := src; len(rest) > 0; {
-			k := between(r, 1, 1+r.IntN(60))
-			if r.IntN(5) == 0 {
-				k = cur.Skip(k)
+			k := min(between(r, 1, 1+r.IntN(60)), len(rest))
+			switch {
+			case r.IntN(5) == 0:
+				c.is(k, cur.Skip(k), "bytes skipped")
 				clear(rest[:k])
-			} else {
-				k = unpack(rest[:min(k, len(rest))])
+			case external:
+				require.NoError(c, conv.Unpack(len(src)-len(rest), rest[:k]))
+			default:
+				c.is(k, cur.Unpack(rest[:k]), "bytes unpacked")
 			}
 			rest = rest[k:]
 		}
+		cur.Skip(len(src))
 		want := make([]byte, n)
 		c.m.elements(c.count).unpack(want, origin, src, external)
 		c.is(true, bytes.Equal(want, got), "memory unpacked in pieces")

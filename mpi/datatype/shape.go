@@ -3,8 +3,9 @@ package datatype
 // A shape is a type map (MPI-4.1, 5.1): its bounds and totals as numbers, and its bytes as layouts.
 // Constructors compute with shapes; a shape whose numbers overflowed never becomes a Type.
 type shape struct {
-	size   int // packed bytes
-	leaves int // of one kind, if kind is set
+	size     int // packed bytes
+	external int // packed bytes in external32, at most size
+	leaves   int // of one kind, if kind is set
 
 	// The bounds set by explicit markers (MPI-4.1, 5.1.6), if marked. There may be markers without
 	// data.
@@ -20,13 +21,21 @@ type shape struct {
 	native placed
 	// wire is native without runs of mixed grain: the same node if there are none.
 	wire placed
+	// converts: to external32, more must be done than to swap bytes.
+	converts bool
 }
 
 // scalar returns the shape of one leaf.
 func scalar(k Kind) shape {
-	tr := kinds[k]
-	p := placed{0, run(tr.size, tr.grain)}
-	return shape{size: tr.size, leaves: 1, trueUB: tr.size, align: tr.align, kind: k, grain: tr.grain, native: p, wire: p}
+	tr, e := kinds[k], externals[k]
+	return shape{kind: k, external: e.size(k), converts: e.encode != nil}.leaf(tr.size, tr.align, grain{tr.units, k})
+}
+
+// leaf returns s, of which kind, external and converts are set, with one leaf.
+func (s shape) leaf(size, align int, g grain) shape {
+	p := placed{0, run(size, g)}
+	s.size, s.leaves, s.trueUB, s.align, s.grain, s.native, s.wire = size, 1, size, align, g, p, p
+	return s
 }
 
 // bounds returns the lower and the upper bound: those of the markers if there are any, else those
@@ -80,7 +89,7 @@ func (s shape) repeat(c *sums, count, stride int) shape {
 		return s
 	}
 	s.trueLB, s.trueUB = c.add(s.trueLB, down), c.add(s.trueUB, up)
-	s.size, s.leaves = c.mul(s.size, count), c.mul(s.leaves, count)
+	s.size, s.external, s.leaves = c.mul(s.size, count), c.mul(s.external, count), c.mul(s.leaves, count)
 	// Later products are not larger than those above.
 	if c.bad {
 		return s
@@ -134,7 +143,8 @@ func (l *collector) add(s shape) {
 	}
 	l.s.trueLB, l.s.trueUB = min(l.s.trueLB, s.trueLB), max(l.s.trueUB, s.trueUB)
 	l.s.align = max(l.s.align, s.align)
-	l.s.size, l.s.leaves = l.c.add(l.s.size, s.size), l.c.add(l.s.leaves, s.leaves)
+	l.s.size, l.s.external, l.s.leaves = l.c.add(l.s.size, s.size), l.c.add(l.s.external, s.external), l.c.add(l.s.leaves, s.leaves)
+	l.s.converts = l.s.converts || s.converts
 	if l.c.bad {
 		return
 	}

@@ -47,7 +47,7 @@ func (f *File) job(write bool, from place, off int64, b mpi.Buffer) (*job, error
 	if f.closed {
 		return nil, errClosed
 	}
-	mem, err := memory.Of(b, f.seen.rep == External32, !write)
+	mem, err := memory.Of(b, f.seen.rep, !write)
 	if err != nil {
 		return nil, err
 	}
@@ -151,6 +151,9 @@ func (j *job) move(ctx context.Context) (done int64, err error) {
 		if j.write {
 			if !direct {
 				j.mem.Pack(mem, done)
+				if err := j.mem.Err(); err != nil {
+					return done, err
+				}
 			}
 			if err := j.f.store.Write(ctx, list, mem, o); err != nil {
 				return done, err
@@ -163,6 +166,9 @@ func (j *job) move(ctx context.Context) (done int64, err error) {
 			j.mem.Unpack(done, mem[:got])
 		}
 		done += got
+		if err == nil {
+			err = j.mem.Err()
+		}
 		if err != nil || got < n {
 			return done, err
 		}

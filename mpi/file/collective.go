@@ -104,13 +104,24 @@ func (j *job) twoPhases(ctx context.Context, hulls []twophase.Span) (int64, erro
 		Plan: twophase.New(hulls, j.hints.aggregators(f.team.Size()), f.store.Layout().Unit, j.hints.cbBuffer),
 		View: j.view, Start: j.start, Mem: j.mem,
 	}
-	end := int64(math.MaxInt64)
-	var err error
+	end, size := int64(math.MaxInt64), int64(math.MaxInt64)
+	var err, serr error
 	if j.write {
 		f.written.Store(true)
 		err = op.Write(ctx)
 	} else {
+		if j.mem.Converts() {
+			// Bytes behind the end are undefined, so they must not be converted.
+			size, serr = f.store.Size(ctx)
+			j.mem.Limit(j.view.Below(size) - j.start)
+		}
 		end, err = op.Read(ctx)
+		end = min(end, size)
+	}
+	for _, e := range []error{serr, j.mem.Err()} {
+		if err == nil {
+			err = e
+		}
 	}
 	if f.team.Broken() != nil && err != nil {
 		return 0, err

@@ -50,7 +50,7 @@ func (o *operation) runAlone(ctx context.Context) (mpi.Status, error) {
 		}
 	}
 	n, err := o.job.alone(ctx)
-	return status(n), err
+	return status(o.job.mem.Packed(n)), err
 }
 
 // skip ends the turn of the shared pointer, if the operation has one.
@@ -98,7 +98,11 @@ func (o *operation) inTurn(ctx context.Context) (int64, error) {
 	if j == nil {
 		j = &job{f: o.f}
 	}
-	return j.together(ctx, o.err)
+	n, err := j.together(ctx, o.err)
+	if err != nil {
+		return 0, err
+	}
+	return j.mem.Packed(n), nil
 }
 
 func (f *File) alone(ctx context.Context, write bool, from place, offset int64, b mpi.Buffer) (mpi.Status, error) {

@@ -10,24 +10,16 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/file/internal/view"
 )
 
-// A Datarep is how data is represented in a file (MPI-4.1, 14.5).
-type Datarep string
-
-// The representations. Internal is the same as Native: every process of this library has the same.
-const (
-	Native     Datarep = "native"     // as in memory
-	Internal   Datarep = "internal"   // as any process of this library reads it
-	External32 Datarep = "external32" // big-endian, as every MPI library reads it
-)
-
 // DisplacementCurrent, as a displacement, is the place of the shared pointer. A file with
 // ModeSequential has no other (MPI_DISPLACEMENT_CURRENT; MPI-4.1, 14.3).
 const DisplacementCurrent int64 = -1 << 62
 
 // seen is what a process sees of a file.
 type seen struct {
-	view *view.View
-	rep  Datarep
+	view            *view.View     // of the types in the file
+	etype, filetype *datatype.Type // as they were given
+	name            Datarep
+	rep             *datatype.Representation // nil: bytes are as in memory
 }
 
 // bytesFrom is the view of all bytes from an offset on.
@@ -36,7 +28,7 @@ func bytesFrom(disp int64) seen {
 	if err != nil {
 		panic("mpi/file: the view of bytes is wrong: " + err.Error())
 	}
-	return seen{v, Native}
+	return seen{view: v, etype: datatype.Byte, filetype: datatype.Byte, name: Native}
 }
 
 // SetView changes the process's view, and sets its pointer and the shared one to 0
@@ -44,35 +36,34 @@ func bytesFrom(disp int64) seen {
 // which consists of etypes, in ascending order. It may overlap itself only if the file is only read.
 // It is collective; the size of the etype and the representation must be the same everywhere. No
 // operation may be under way. info has hints, or is nil.
+//
+// The types are those of memory: the elements of the file have the sizes of the representation, and
+// so have displacements and extents that count elements. Displacements in bytes are those of the file.
+// Errors of a representation's functions, here and in reads and writes, have class ErrConversion.
 func (f *File) SetView(ctx context.Context, disp int64, etype, filetype *datatype.Type, rep Datarep, info *mpi.Info) error {
 	return f.fail(f.inTurn(ctx, func(ctx context.Context, err error) error {
-		return f.setView(ctx, err, disp, etype, filetype, rep, info)
+		return f.setView(ctx, err, disp, seen{etype: etype, filetype: filetype, name: rep}, info)
 	}))
 }
 
-func (f *File) setView(ctx context.Context, err error, disp int64, etype, filetype *datatype.Type, rep Datarep, info *mpi.Info) error {
+func (f *File) setView(ctx context.Context, err error, disp int64, set seen, info *mpi.Info) error {
 	if err == nil {
 		err = f.checkDisp(disp)
 	}
 	if err == nil && disp == DisplacementCurrent {
 		disp, err = f.sharedPlace(ctx)
 	}
-	set := seen{rep: rep}
 	if err == nil {
-		set.view, err = view.New(disp, etype, filetype)
+		err = set.resolve(f.team.Process(), disp)
 	}
-	switch {
-	case err != nil:
-	case rep != Native && rep != Internal && rep != External32:
-		err = errclass.New(errclass.UnsupportedDatarep, "the representation %q is unknown: take Native, Internal or External32", rep)
-	case !set.view.Strict() && f.mode&ModeRdonly == 0:
-		err = errclass.New(errclass.Type, "the filetype %v overlaps itself: this is possible only in files that are only read", filetype)
+	if err == nil && !set.view.Strict() && f.mode&ModeRdonly == 0 {
+		err = errclass.New(errclass.Type, "the filetype %v overlaps itself: this is possible only in files that are only read", set.filetype)
 	}
 	size := int64(0)
 	if err == nil {
-		size = int64(etype.Size())
+		size = int64(set.view.Etype().Size())
 	}
-	all, err := f.team.Agree(ctx, err, size, repNumber(rep))
+	all, err := f.team.Agree(ctx, err, size, repNumber(set.name))
 	if err != nil {
 		return err
 	}
@@ -94,6 +85,24 @@ func (f *File) setView(ctx context.Context, err error, disp int64, etype, filety
 	f.seen, f.pointer, f.hints = set, 0, hints
 	f.mu.Unlock()
 	return f.team.Barrier(ctx)
+}
+
+// resolve makes the view of a seen that has types and the name of a representation.
+func (s *seen) resolve(p *mpi.Process, disp int64) (err error) {
+	if s.rep, err = representationOf(p, s.name); err != nil {
+		return err
+	}
+	etype, filetype := s.etype, s.filetype
+	if s.rep != nil && etype != nil && filetype != nil {
+		if etype, err = etype.In(s.rep); err != nil {
+			return err
+		}
+		if filetype, err = filetype.In(s.rep); err != nil {
+			return err
+		}
+	}
+	s.view, err = view.New(disp, etype, filetype)
+	return err
 }
 
 // repNumber is a number for comparing representations.
@@ -122,7 +131,7 @@ func (f *File) sharedPlace(ctx context.Context) (int64, error) {
 // View returns the view of this process (MPI_File_get_view; MPI-4.1, 14.3).
 func (f *File) View() (disp int64, etype, filetype *datatype.Type, rep Datarep) {
 	s := f.look()
-	return s.view.Disp(), s.view.Etype(), s.view.Filetype(), s.rep
+	return s.view.Disp(), s.etype, s.filetype, s.name
 }
 
 // look returns what this process sees.
@@ -133,10 +142,16 @@ func (f *File) look() seen {
 }
 
 // TypeExtent returns the extent of a type in the representation of the file
-// (MPI_File_get_type_extent; MPI-4.1, 14.5.1). It is the same as in memory in all of them.
+// (MPI_File_get_type_extent; MPI-4.1, 14.5.1).
 func (f *File) TypeExtent(t *datatype.Type) (int64, error) {
 	if t == nil {
 		return 0, f.fail(errclass.New(errclass.Type, "the datatype is nil: give one of package datatype"))
+	}
+	if rep := f.look().rep; rep != nil {
+		var err error
+		if t, err = t.In(rep); err != nil {
+			return 0, f.fail(err)
+		}
 	}
 	_, extent := t.Extent()
 	return int64(extent), nil

@@ -13,18 +13,18 @@ type ordered interface {
 	integer | float32 | float64
 }
 
-type number interface {
+type numeric interface {
 	ordered | complex64 | complex128
 }
 
-func sum[T number](inout, in []T) {
+func sum[T numeric](inout, in []T) {
 	in = in[:len(inout)]
 	for i := range inout {
 		inout[i] = in[i] + inout[i]
 	}
 }
 
-func prod[T number](inout, in []T) {
+func prod[T numeric](inout, in []T) {
 	in = in[:len(inout)]
 	for i := range inout {
 		inout[i] = in[i] * inout[i]
@@ -102,7 +102,7 @@ const unalignedElements = 256
 // packed bytes as elements in place if they are aligned, which they are unless
 // other data are packed before them. Otherwise it copies them through aligned
 // memory.
-func each[T number](f func(inout, in []T)) loop {
+func each[T any](f func(inout, in []T)) loop {
 	return func(inout, in []byte, n int) {
 		if n == 0 {
 			return
@@ -124,16 +124,16 @@ func each[T number](f func(inout, in []T)) loop {
 	}
 }
 
-func aligned[T number](b []byte) bool {
+func aligned[T any](b []byte) bool {
 	return uintptr(unsafe.Pointer(unsafe.SliceData(b)))%unsafe.Alignof(*new(T)) == 0
 }
 
 // elements returns aligned bytes as numbers.
-func elements[T number](b []byte) []T {
+func elements[T any](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(*new(T))))
 }
 
 // packed returns numbers as bytes.
-func packed[T number](xs []T) []byte {
+func packed[T any](xs []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(xs))), len(xs)*int(unsafe.Sizeof(*new(T))))
 }

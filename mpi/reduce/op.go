@@ -23,7 +23,7 @@ type Op struct {
 // A loop combines n elements of one kind.
 type loop func(inout, in []byte, n int)
 
-type loops [datatype.KindFloat64Int64 + 1]loop
+type loops [datatype.Kinds]loop
 
 // New makes an operator of the program's own (MPI_Op_create). If it is not
 // commutative, elements are combined in rank order.

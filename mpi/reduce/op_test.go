@@ -20,11 +20,11 @@ type integer interface {
 
 type real interface{ integer | float32 | float64 }
 
-type number interface{ real | complex64 | complex128 }
+type numeric interface{ real | complex64 | complex128 }
 
 // check applies op to random elements, at every alignment, and compares with
 // the plain function of one pair.
-func check[T number](t *testing.T, op *reduce.Op, ty *datatype.Type, random func(rng *rand.Rand) T, plain func(in, inout T) T) {
+func check[T numeric](t *testing.T, op *reduce.Op, ty *datatype.Type, random func(rng *rand.Rand) T, plain func(in, inout T) T) {
 	t.Helper()
 	require.NoError(t, op.ValidFor(ty), "%v %v", op, ty)
 	size := ty.Size()
@@ -94,7 +94,7 @@ func ordered[T real](t *testing.T, ty *datatype.Type, random func(rng *rand.Rand
 	})
 }
 
-func numbers[T number](t *testing.T, ty *datatype.Type, random func(rng *rand.Rand) T) {
+func numbers[T numeric](t *testing.T, ty *datatype.Type, random func(rng *rand.Rand) T) {
 	check(t, reduce.Sum, ty, random, func(a, b T) T { return a + b })
 	check(t, reduce.Prod, ty, random, func(a, b T) T { return a * b })
 	check(t, reduce.Replace, ty, random, func(a, _ T) T { return a })
@@ -112,6 +112,8 @@ func TestEveryKind(t *testing.T) {
 	integers[uint32](t, datatype.Uint32)
 	integers[uint64](t, datatype.Uint64)
 	integers[uint64](t, datatype.Uintptr)
+	integers[int64](t, datatype.Long)
+	integers[uint64](t, datatype.Ulong)
 	ordered(t, datatype.Float32, func(rng *rand.Rand) float32 { return float32(rng.NormFloat64()) })
 	ordered(t, datatype.Float64, (*rand.Rand).NormFloat64)
 	numbers(t, datatype.Complex64, func(rng *rand.Rand) complex64 {
@@ -234,7 +236,7 @@ func TestNew(t *testing.T) {
 func TestNoAllocation(t *testing.T) {
 	in, out := make([]byte, 64), make([]byte, 64)
 	for _, op := range reduce.Predefined {
-		for _, ty := range []*datatype.Type{datatype.Int32, datatype.Float64, datatype.Float64Int32} {
+		for _, ty := range []*datatype.Type{datatype.Int32, datatype.Float64, datatype.Float64Int32, datatype.LongDouble, datatype.LongDoubleComplex} {
 			if op.ValidFor(ty) == nil {
 				assert.Zero(t, testing.AllocsPerRun(100, func() { op.Apply(out, in, ty, 64/ty.Size()) }), "%v %v", op, ty)
 			}

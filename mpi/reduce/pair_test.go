@@ -13,7 +13,7 @@ import (
 
 // located checks MaxLoc and MinLoc on pairs of few different values, so that
 // there are many ties.
-func located[V int16 | int32 | int64 | float32 | float64, I int32 | int64](t *testing.T, ty *datatype.Type) {
+func located[V int16 | int32 | int64 | float32 | float64, I int32 | int64 | float32 | float64](t *testing.T, ty *datatype.Type) {
 	t.Helper()
 	type pair struct {
 		V V
@@ -59,6 +59,10 @@ func TestPairs(t *testing.T) {
 	located[int64, int64](t, datatype.Int64Int64)
 	located[float32, int64](t, datatype.Float32Int64)
 	located[float64, int64](t, datatype.Float64Int64)
+	located[int64, int32](t, datatype.LongInt32)
+	located[float32, float32](t, datatype.Float32Float32)
+	located[float64, float64](t, datatype.Float64Float64)
+	located[int32, int32](t, datatype.Integer4Integer4)
 }
 
 // TestPairNaN: NaN comes before everything, and of two the one of lower index.

@@ -73,7 +73,7 @@ func (o *outcome) checkPart(p *program, phase, rank int, before []byte) error {
 		return fmt.Errorf("the areas are not what was put there")
 	}
 	for cell, all := range onCell {
-		was, is := number(before, cell), number(after, cell)
+		was, is := cellOf(before, cell), cellOf(after, cell)
 		if err := checkCell(all, was, is); err != nil {
 			return fmt.Errorf("cell %d, from %d to %d: %w", cell, was, is, err)
 		}
@@ -81,7 +81,7 @@ func (o *outcome) checkPart(p *program, phase, rank int, before []byte) error {
 	return nil
 }
 
-func number(part []byte, cell int) int64 { return int64(binary.NativeEndian.Uint64(part[8*cell:])) }
+func cellOf(part []byte, cell int) int64 { return int64(binary.NativeEndian.Uint64(part[8*cell:])) }
 
 // A result is an operation on a cell, and the former value that it returned.
 type result struct {

@@ -11,6 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/datatype"
 	"github.com/viaduct-hpc/viaduct/mpi/info"
+	"github.com/viaduct-hpc/viaduct/mpi/number"
 	"github.com/viaduct-hpc/viaduct/mpi/rma"
 )
 
@@ -183,6 +184,43 @@ func maxLoc[V int16 | int32 | int64 | float64, I int32 | int64](t *testing.T, c 
 		require.EqualValues(t, (5-i%3)%3, xs[i].Index, "element %d of %T", i, xs)
 	}
 	require.NoError(t, w.Free(bg))
+}
+
+// TestNumbersOfC: accumulates of numbers that Go lacks, and of types with other operators.
+func TestNumbersOfC(t *testing.T) {
+	over(t, 2, func(t *testing.T, p *mpi.Process) {
+		w, err := rma.Allocate(bg, p.World(), 64, 1, nil)
+		require.NoError(t, err)
+		next := 1 - p.World().Rank()
+		require.NoError(t, w.LockAll(bg))
+		long := number.LongDoubleFromFloat64(0x1p60)
+		var old number.LongDouble
+		require.NoError(t, waited(w.Accumulate(mpi.Value(&long), rma.At(next, 0), mpi.Sum)))
+		require.NoError(t, w.Flush(bg, next))
+		one := number.LongDoubleFromFloat64(1)
+		require.NoError(t, waited(w.FetchAndOp(mpi.Value(&one), mpi.Value(&old), rma.At(next, 0), mpi.Sum)))
+		assert.Equal(t, long, old)
+		require.NoError(t, waited(w.FetchAndOp(mpi.InPlace, mpi.Value(&old), rma.At(next, 0), mpi.NoOp)))
+		assert.Equal(t, long.Add(one), old, "more digits than a float64 has")
+
+		zero, wide, was := number.Int128{}, number.Int128FromBits(1, 2), number.Int128{}
+		swap := func(with, expect *number.Int128) error {
+			return waited(w.CompareAndSwap(mpi.Value(with), mpi.Value(expect), mpi.Value(&was), rma.At(next, 16)))
+		}
+		require.NoError(t, swap(&wide, &zero))
+		assert.Equal(t, zero, was)
+		require.NoError(t, swap(&zero, &zero))
+		assert.Equal(t, wide, was)
+
+		mem, got := []int64{5}, []int64{0}
+		aint := func(xs []int64) mpi.Buffer { return mpi.Typed(xs, 0, 1, datatype.Aint) }
+		require.NoError(t, waited(w.FetchAndOp(aint(mem), aint(got), rma.At(next, 32), mpi.Sum)))
+		require.NoError(t, waited(w.FetchAndOp(aint(mem), aint(got), rma.At(next, 32), mpi.BXor)))
+		assert.Equal(t, []int64{5}, got)
+		assert.ErrorIs(t, waited(w.FetchAndOp(aint(mem), aint(got), rma.At(next, 32), mpi.LAnd)), mpi.ErrOp)
+		assert.ErrorIs(t, w.UnlockAll(bg), mpi.ErrOp, "the same error")
+		require.NoError(t, w.Free(bg))
+	})
 }
 
 // TestConcurrentSums: all ranks add to the same elements of many kinds at once, and no addition is

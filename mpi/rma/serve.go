@@ -122,7 +122,7 @@ func (s *server) execute(q *wire.Request, answer []byte) ([]byte, error) {
 		}
 	default:
 		noData := op == apply.NoOp && q.Kind == wire.GetAccumulate && len(data) == 0
-		if apply.TypeOf(elem) == nil || apply.Check(op, elem) != nil || n%elem.Size() != 0 || !noData && len(data) != n || n > answerBytesMax {
+		if datatype.ByKind(elem) == nil || apply.Check(op, elem) != nil || n%elem.Size() != 0 || !noData && len(data) != n || n > answerBytesMax {
 			return nil, errMalformed
 		}
 		if noData {

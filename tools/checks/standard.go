@@ -16,6 +16,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/viaduct-hpc/viaduct/mpi/datatype"
+	"github.com/viaduct-hpc/viaduct/mpi/reduce"
 )
 
 // standardText lists the functions of MPI-4.1, one in a line, without the forms for large counts and
@@ -27,13 +30,13 @@ var standardText string
 
 // standardPackages are where the counterparts are.
 var standardPackages = []string{
-	"mpi", "mpi/attr", "mpi/datatype", "mpi/errclass", "mpi/file", "mpi/group", "mpi/info", "mpi/object", "mpi/reduce", "mpi/rma", "mpi/topo", "mpi/tool",
+	"mpi", "mpi/attr", "mpi/datatype", "mpi/errclass", "mpi/file", "mpi/group", "mpi/info", "mpi/number", "mpi/object", "mpi/reduce", "mpi/rma", "mpi/topo", "mpi/tool",
 }
 
 func standardCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "standard",
-		Short: "print docs/mpi-functions.md: every function of MPI, the call here, its test",
+		Short: "print docs/mpi-functions.md: every function of MPI, the call here, its test; every named type",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return writeStandard(cmd.OutOrStdout(), ".") },
 	}
@@ -69,7 +72,41 @@ the one whose comment names the function; the test is the first file that makes 
 			fmt.Fprintf(out, "| `%s` | **not yet** | |\n", name)
 		}
 	}
+	writeTypes(out)
 	return out.Flush()
+}
+
+// operatorGroups are the operators that are defined for the same types, by the first of them.
+var operatorGroups = []struct {
+	first *reduce.Op
+	names string
+}{
+	{reduce.Sum, "sum, prod"}, {reduce.Max, "max, min"}, {reduce.LAnd, "logical"}, {reduce.BAnd, "bitwise"}, {reduce.MaxLoc, "maxloc, minloc"},
+}
+
+// writeTypes writes the table of the named types.
+func writeTypes(out io.Writer) {
+	fmt.Fprint(out, `
+# MPI's named types, and those here
+
+The types of MPI-4.1, with the optional ones. *Here* is the name of the type in package `+"`mpi/datatype`"+`, where `+"`Standards`"+` has this list; types that
+no table of the standard tells apart are one. Sizes and extents, in bytes, are those of C and gfortran on amd64 and arm64. *External32* is the
+size of MPI-4.1, 14.5.2. All types have the operators replace and no-op; *logical* is land, lor and lxor, *bitwise* is band, bor and bxor.
+
+| type | here | size | extent | external32 | operators | |
+| --- | --- | --- | --- | --- | --- | --- |
+`)
+	for _, s := range datatype.Standards {
+		var operators []string
+		for _, g := range operatorGroups {
+			if g.first.ValidFor(s.Type) == nil {
+				operators = append(operators, g.names)
+			}
+		}
+		external, _ := s.Type.PackExternalSize(1) // of one element
+		_, extent := s.Type.Extent()
+		fmt.Fprintf(out, "| `%s` | %v | %d | %d | %d | %s | %s |\n", s.Name, s.Type, s.Type.Size(), extent, external, strings.Join(operators, "; "), s.Note)
+	}
 }
 
 var mpiName = regexp.MustCompile(`\bMPIX?_[A-Z][A-Za-z_0-9]+`)

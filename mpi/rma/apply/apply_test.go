@@ -73,7 +73,7 @@ func check(t *testing.T, r *rand.Rand, o apply.Op, k datatype.Kind, off, gaps in
 		}
 	}
 	was, before := bytes.Clone(packed), bytes.Clone(mem)
-	reduce.Predefined[o].Apply(packed, in, apply.TypeOf(k), n)
+	reduce.Predefined[o].Apply(packed, in, datatype.ByKind(k), n)
 	l := &locked{}
 	require.NoError(t, apply.Do(o, k, mem, runs, in, old, l))
 	want := before
@@ -187,7 +187,7 @@ func TestConcurrently(t *testing.T) {
 			all.Wait()
 			want := make([]byte, k.Size())
 			for range workers * rounds {
-				reduce.Sum.Apply(want, in, apply.TypeOf(k), 1)
+				reduce.Sum.Apply(want, in, datatype.ByKind(k), 1)
 			}
 			assert.Equal(t, want, mem[off:][:k.Size()], "%v at %d", k, off)
 		}

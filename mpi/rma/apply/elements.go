@@ -21,7 +21,7 @@ type Locker interface {
 
 // Atomic tells whether aligned elements of a kind are changed without the lock.
 func Atomic(k datatype.Kind) bool {
-	switch k {
+	switch k.Like() {
 	case datatype.KindInt32, datatype.KindInt64, datatype.KindUint32, datatype.KindUint64, datatype.KindFloat32, datatype.KindFloat64:
 		return true
 	}
@@ -35,7 +35,7 @@ func Aligned(place *byte, size int) bool { return uintptr(unsafe.Pointer(place))
 // gets the former elements, packed. in may be nil for NoOp. The runs lie in mem, and the operator is
 // valid for the kind (Check); together the runs have as many bytes as in and old, whole elements.
 func Do(o Op, k datatype.Kind, mem []byte, runs []Run, in, old []byte, lock Locker) error {
-	if !Atomic(k) {
+	if k = k.Like(); !Atomic(k) {
 		return underLock(o, k, mem, runs, in, old, lock)
 	}
 	size := k.Size()
@@ -144,7 +144,7 @@ func unaligned(o Op, k datatype.Kind, target, in, old []byte) {
 		copy(old, target)
 	}
 	if in != nil {
-		reduce.Predefined[o].Apply(target, in, types[k], len(target)/k.Size())
+		reduce.Predefined[o].Apply(target, in, datatype.ByKind(k), len(target)/k.Size())
 	}
 }
 

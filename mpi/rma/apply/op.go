@@ -42,7 +42,7 @@ func OpOf(o *reduce.Op) (Op, error) {
 
 // Check returns an error unless elements of a kind can be combined by an operator.
 func Check(o Op, k datatype.Kind) error {
-	t := TypeOf(k)
+	t := datatype.ByKind(k)
 	if t == nil {
 		return errclass.New(errclass.Type, "elements of the kind %v: all numbers of an accumulate must be of one predefined type", k)
 	}
@@ -50,29 +50,6 @@ func Check(o Op, k datatype.Kind) error {
 		return errclass.New(errclass.Op, "operator %d does not exist", o)
 	}
 	return reduce.Predefined[o].ValidFor(t)
-}
-
-// types are the predefined types by kind.
-var types = func() (all [datatype.KindFloat64Int64 + 1]*datatype.Type) {
-	for _, t := range []*datatype.Type{
-		datatype.Byte, datatype.Bool,
-		datatype.Int8, datatype.Int16, datatype.Int32, datatype.Int64,
-		datatype.Uint8, datatype.Uint16, datatype.Uint32, datatype.Uint64,
-		datatype.Float32, datatype.Float64, datatype.Complex64, datatype.Complex128,
-		datatype.Int16Int32, datatype.Int32Int32, datatype.Int64Int32, datatype.Float32Int32, datatype.Float64Int32,
-		datatype.Int16Int64, datatype.Int32Int64, datatype.Int64Int64, datatype.Float32Int64, datatype.Float64Int64,
-	} {
-		all[t.Kind()] = t
-	}
-	return all
-}()
-
-// TypeOf returns the predefined type of a kind, nil if there is none.
-func TypeOf(k datatype.Kind) *datatype.Type {
-	if int(k) >= len(types) {
-		return nil
-	}
-	return types[k]
 }
 
 // step8 combines two elements of 8 bytes.

@@ -11,12 +11,13 @@ import (
 )
 
 // CheckSwap returns an error unless elements of a kind can be compared and swapped: integers, truth
-// values and bytes (MPI-4.1, 12.3.4).
+// values and bytes, but no characters (MPI-4.1, 12.3.4).
 func CheckSwap(k datatype.Kind) error {
-	switch k {
+	switch k.Like() {
 	case datatype.KindByte, datatype.KindBool,
 		datatype.KindInt8, datatype.KindInt16, datatype.KindInt32, datatype.KindInt64,
-		datatype.KindUint8, datatype.KindUint16, datatype.KindUint32, datatype.KindUint64:
+		datatype.KindUint8, datatype.KindUint16, datatype.KindUint32, datatype.KindUint64,
+		datatype.KindInteger16, datatype.KindLogical16:
 		return nil
 	}
 	return errclass.New(errclass.Type, "elements of the kind %v cannot be compared and swapped: take integers or bytes", k)

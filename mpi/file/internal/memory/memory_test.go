@@ -16,7 +16,7 @@ import (
 func TestPieces(t *testing.T) {
 	xs := []int32{1, 2, 3, 4}
 	b := mpi.Slice(xs)
-	m, err := Of(b, false, true)
+	m, err := Of(b, nil, true)
 	require.NoError(t, err)
 	assert.EqualValues(t, 16, m.Size())
 	got, ok := m.Piece(4, 12)
@@ -25,7 +25,7 @@ func TestPieces(t *testing.T) {
 	assert.EqualValues(t, 9, xs[1])
 	assert.Equal(t, 8, cap(got), "nothing behind it can be reached")
 
-	m, err = Of(b, true, true)
+	m, err = Of(b, datatype.External32, true)
 	require.NoError(t, err)
 	_, ok = m.Piece(4, 12)
 	assert.False(t, ok)
@@ -38,7 +38,7 @@ func TestPieces(t *testing.T) {
 	column, err := datatype.Vector(2, 1, 2, datatype.Int32)
 	require.NoError(t, err)
 	b = mpi.Typed(xs, 1, 1, column)
-	m, err = Of(b, false, true)
+	m, err = Of(b, nil, true)
 	require.NoError(t, err)
 	_, ok = m.Piece(0, 8)
 	assert.False(t, ok)
@@ -47,7 +47,17 @@ func TestPieces(t *testing.T) {
 	m.Pack(packed, 4)
 	assert.Equal(t, []byte{5, 0, 0, 0}, packed[:4])
 
-	m, err = Of(mpi.InPlace, true, true)
+	m, err = Of(mpi.Typed(xs, 0, 2, datatype.Long), datatype.External32, true)
+	require.NoError(t, err)
+	assert.EqualValues(t, 8, m.Size())
+	assert.EqualValues(t, 8, m.Packed(7), "the memory of the one that is whole")
+	m.Limit(6)
+	xs[0], xs[1], xs[2] = 1, 1, 1
+	m.Unpack(0, []byte{0, 0, 0, 7, 1, 2, 3, 4})
+	assert.Equal(t, []int32{7, 0, 1}, xs[:3])
+	assert.NoError(t, m.Err())
+
+	m, err = Of(mpi.InPlace, datatype.External32, true)
 	require.NoError(t, err)
 	assert.Zero(t, m.Size())
 	_, ok = m.Piece(0, 0)
@@ -56,15 +66,15 @@ func TestPieces(t *testing.T) {
 
 // TestRefused: memory that does not have its elements, or has some twice.
 func TestRefused(t *testing.T) {
-	_, err := Of(mpi.Typed(make([]byte, 7), 0, 2, datatype.Int32), false, false)
+	_, err := Of(mpi.Typed(make([]byte, 7), 0, 2, datatype.Int32), nil, false)
 	assert.ErrorIs(t, err, errclass.Buffer)
-	_, err = Of(mpi.Typed([]byte{}, 0, -1, datatype.Int32), false, false)
+	_, err = Of(mpi.Typed([]byte{}, 0, -1, datatype.Int32), nil, false)
 	assert.ErrorIs(t, err, errclass.Count)
 	twice, err := datatype.Resized(datatype.Int32, 0, 2)
 	require.NoError(t, err)
 	b := mpi.Typed(make([]byte, 8), 0, 3, twice)
-	_, err = Of(b, false, false)
+	_, err = Of(b, nil, false)
 	assert.NoError(t, err)
-	_, err = Of(b, false, true)
+	_, err = Of(b, nil, true)
 	assert.ErrorIs(t, err, errclass.Type)
 }
