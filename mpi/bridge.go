@@ -16,11 +16,37 @@ func init() {
 		Request: (*Comm).request,
 		Ended:   func(c *Comm, err error) Request { return c.began(Request{}, err) },
 		Barrier: func(ctx context.Context, c *Comm) error { return c.run(ctx, c.barrier()) },
+		Dup: func(ctx context.Context, c *Comm) (*Comm, error) {
+			dup := hidden(c)
+			err := c.making(ctx, c.duplicate(dup), &dup)
+			return dup, err
+		},
+		Idup: func(c *Comm) (*Comm, Request) {
+			dup := hidden(c)
+			p := c.duplicate(dup)
+			if p.err != nil {
+				return dup, dup.began(Request{}, p.err)
+			}
+			r, err := c.begin(p)
+			if err == nil {
+				r.from.comm = dup
+			}
+			return dup, dup.began(r, err)
+		},
+		Show: func(c *Comm) { c.hidden = false },
+		Free: func(c *Comm) error { return c.free() },
+		Operation: func(c *Comm, cancel func()) (Request, func(core.Status, error)) {
+			r, end := c.p.engine.NewOp(cancel)
+			return c.request(r), end
+		},
+		Hooked: func(c *Comm) bool { return c.p.hook != nil },
 		Enter: func(c *Comm, name string, rank, bytes int) *Call {
-			if !c.hooked() {
+			if c.p.hook == nil {
 				return nil
 			}
-			return c.enter(Call{Name: name, Comm: c, Peer: rank, Tag: Undefined, Bytes: bytes})
+			call := &Call{Name: name, Comm: c, Peer: rank, Tag: Undefined, Bytes: bytes}
+			c.p.hook.Enter(call)
+			return call
 		},
 		Leave: func(c *Comm, call *Call, err error) {
 			if call != nil {
@@ -28,4 +54,11 @@ func init() {
 			}
 		},
 	})
+}
+
+// hidden returns the Comm of a duplicate of which the hook sees nothing.
+func hidden(c *Comm) *Comm {
+	dup := &Comm{p: c.p, hidden: true}
+	dup.state.Store(commNotMade)
+	return dup
 }

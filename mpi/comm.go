@@ -27,6 +27,7 @@ type Comm struct {
 	onErr  atomic.Pointer[ErrorHandler] // nil: errors are returned
 	bsends bsendBuffer                  // memory that AttachBuffer gave the communicator
 	parts  commParts                    // everything beyond point-to-point messages
+	hidden bool                         // the hook does not see calls: it is of the inside of mpi/file, or of mpi/rma until it is shown
 
 	mu   sync.Mutex
 	name string // guarded by mu

@@ -3,7 +3,8 @@ package mpi
 // A Hook is called around every call of a process that communicates or may fail: the profiling
 // interface (MPI-4.1, 15.2). Enter and Leave run in the goroutine of the caller, so several may run
 // at once. Leave gets the Call that Enter got, and neither may keep it. A hook may communicate only
-// on communicators of another Process.
+// on communicators of another Process. Calls on files and windows are calls of mpi/file and mpi/rma;
+// what those packages call themselves is not shown.
 type Hook interface {
 	Enter(call *Call)
 	Leave(call *Call, err error)
@@ -21,7 +22,7 @@ type Call struct {
 }
 
 // hooked tells whether a hook sees the calls on c.
-func (c *Comm) hooked() bool { return c != nil && c.p.hook != nil }
+func (c *Comm) hooked() bool { return c != nil && c.p.hook != nil && !c.hidden }
 
 // enter shows a call to the hook. It returns nil if there is no hook or no communicator.
 func (c *Comm) enter(call Call) *Call {

@@ -100,10 +100,10 @@ var layerTable = []layer{
 	{"mpi/file/internal/posix", []string{"mpi/errclass", "mpi/file/internal/ranges", "mpi/file/internal/sieve", "mpi/file/internal/storage"}},
 	{"mpi/file/internal/pvfs", []string{"mpi/errclass", "mpi/file/internal/ranges", "mpi/file/internal/storage", "pvfs/client", "pvfs/config", "pvfs/credential", "pvfs/proto", "pvfs/stripe", "pvfs/usercert"}},
 	{"mpi/file/internal/memory", []string{"mpi", "mpi/datatype", "mpi/errclass"}},
-	{"mpi/file/internal/team", []string{"mpi", "mpi/errclass"}},
+	{"mpi/file/internal/team", []string{"mpi", "mpi/errclass", "mpi/internal/bridge"}},
 	{"mpi/file/internal/shared", []string{"mpi/errclass", "mpi/file/internal/team"}},
 	{"mpi/file/internal/exchange", []string{"mpi/errclass", "mpi/file/internal/memory", "mpi/file/internal/ranges", "mpi/file/internal/storage", "mpi/file/internal/team", "mpi/file/internal/twophase", "mpi/file/internal/view"}},
-	{"mpi/file", []string{"mpi", "mpi/datatype", "mpi/errclass", "mpi/file/internal/..."}},
+	{"mpi/file", []string{"mpi", "mpi/core", "mpi/datatype", "mpi/errclass", "mpi/internal/bridge", "mpi/file/internal/..."}},
 	{"mpi/...", []string{"bmi", "mpi/...", "internal/queue"}},
 
 	// The file system. Formats and arithmetic are pure, the storage knows no network, and client and server share only the wire

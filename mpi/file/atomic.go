@@ -13,7 +13,7 @@ import (
 // other. Atomic accesses lock what lies between their first and their last byte, and collective ones
 // do not use aggregators.
 func (f *File) SetAtomicity(ctx context.Context, atomic bool) error {
-	return f.fail(f.inTurn(ctx, func(ctx context.Context, err error) error {
+	return f.collective(ctx, "MPI_File_set_atomicity", func(ctx context.Context, err error) error {
 		flag, byDesk := int64(0), int64(0)
 		if err == nil && atomic {
 			flag = 1
@@ -34,7 +34,7 @@ func (f *File) SetAtomicity(ctx context.Context, atomic bool) error {
 		f.atomic, f.byDesk = atomic, any
 		f.mu.Unlock()
 		return f.team.Barrier(ctx)
-	}))
+	})
 }
 
 // needsDesk returns 1 if the stored file has no locks, and 0 if it has.

@@ -44,9 +44,17 @@ type Conversions struct {
 // (MPI_Register_datarep; MPI-4.1, 14.5.3). It stays known until the process ends. If the name is
 // known already, the error has class ErrDupDatarep.
 func RegisterDatarep(p *mpi.Process, name Datarep, c Conversions) error {
-	switch {
-	case p == nil:
+	if p == nil {
 		return errclass.New(errclass.Arg, "the process is nil: give the one that Init returned")
+	}
+	call := within.Enter(p.Self(), "MPI_Register_datarep", mpi.Undefined, 0)
+	err := register(p, name, c)
+	within.Leave(p.Self(), call, err)
+	return err
+}
+
+func register(p *mpi.Process, name Datarep, c Conversions) error {
+	switch {
 	case name == "" || len(name) > DatarepBytesMax:
 		return errclass.New(errclass.Arg, "a representation has a name of %d bytes: give 1 to %d", len(name), DatarepBytesMax)
 	case c.Extent == nil:

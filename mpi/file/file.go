@@ -54,6 +54,13 @@ func Open(ctx context.Context, c *mpi.Comm, name string, mode Mode, info *mpi.In
 	if c.IsInter() {
 		return nil, errclass.New(errclass.Comm, "a file cannot be opened by an inter-communicator: merge it first")
 	}
+	call := within.Enter(c, "MPI_File_open", mpi.Undefined, 0)
+	f, err := openOn(ctx, c, name, mode, info)
+	within.Leave(c, call, err)
+	return f, err
+}
+
+func openOn(ctx context.Context, c *mpi.Comm, name string, mode Mode, info *mpi.Info) (*File, error) {
 	t, err := team.New(ctx, c)
 	if err != nil {
 		return nil, err
@@ -119,12 +126,17 @@ func (f *File) open(ctx context.Context, info *mpi.Info) error {
 // ModeDeleteOnClose is removed. The File is closed even if Close returns an error. If this process
 // has abandoned an operation, Close waits until the others have begun it, or ctx ends.
 func (f *File) Close(ctx context.Context) error {
+	call := f.enter("MPI_File_close", nil)
+	return f.leave(call, f.closeOnce(ctx))
+}
+
+func (f *File) closeOnce(ctx context.Context) error {
 	f.mu.Lock()
 	closed := f.closed
 	f.closed = true
 	f.mu.Unlock()
 	if closed {
-		return f.fail(errClosed)
+		return errClosed
 	}
 	t := f.turns.join()
 	if err := t.wait(ctx); err != nil {
@@ -132,7 +144,7 @@ func (f *File) Close(ctx context.Context) error {
 		t.come()
 	}
 	defer t.end()
-	return f.fail(f.close(ctx))
+	return f.close(ctx)
 }
 
 // close closes the file in its turn.
@@ -197,7 +209,7 @@ func (f *File) Mode() Mode { return f.mode }
 // SetInfo changes hints, on all processes (MPI_File_set_info; MPI-4.1, 14.2.8). Hints that concern
 // only new files have no effect.
 func (f *File) SetInfo(ctx context.Context, info *mpi.Info) error {
-	return f.fail(f.inTurn(ctx, func(ctx context.Context, err error) error {
+	return f.collective(ctx, "MPI_File_set_info", func(ctx context.Context, err error) error {
 		set, err := f.newHints(ctx, info, err)
 		if err == nil {
 			f.mu.Lock()
@@ -205,7 +217,7 @@ func (f *File) SetInfo(ctx context.Context, info *mpi.Info) error {
 			f.mu.Unlock()
 		}
 		return err
-	}))
+	})
 }
 
 // newHints agrees on the hints as changed by info.

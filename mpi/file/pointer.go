@@ -14,6 +14,7 @@ import (
 // beginning of the view (io.SeekStart), from the pointer (io.SeekCurrent) or from the end of the
 // file (io.SeekEnd).
 func (f *File) Seek(ctx context.Context, offset int64, whence int) error {
+	call := f.enter("MPI_File_seek", nil)
 	err := f.mode.random()
 	if err == nil {
 		err = f.open1()
@@ -21,7 +22,7 @@ func (f *File) Seek(ctx context.Context, offset int64, whence int) error {
 	if err == nil {
 		err = f.seek(ctx, offset, whence)
 	}
-	return f.fail(err)
+	return f.leave(call, err)
 }
 
 func (f *File) seek(ctx context.Context, offset int64, whence int) error {
@@ -84,25 +85,37 @@ func (f *File) Position() int64 {
 // ByteOffset returns which byte of the file an offset in the view is (MPI_File_get_byte_offset;
 // MPI-4.1, 14.4.3).
 func (f *File) ByteOffset(offset int64) (int64, error) {
+	call := f.enter("MPI_File_get_byte_offset", nil)
+	d, err := f.place(offset)
+	return d, f.leave(call, err)
+}
+
+// place is ByteOffset within a call.
+func (f *File) place(offset int64) (int64, error) {
 	if offset < 0 {
-		return 0, f.fail(errclass.New(errclass.Arg, "the offset is %d, give 0 or more", offset))
+		return 0, errclass.New(errclass.Arg, "the offset is %d, give 0 or more", offset)
 	}
 	v := f.look().view
 	d, err := v.Bytes(offset)
 	if err == nil {
 		d, err = v.Offset(d)
 	}
-	return d, f.fail(err)
+	return d, err
 }
 
 // SeekShared sets the shared pointer, on all processes, which must give the same
 // (MPI_File_seek_shared; MPI-4.1, 14.4.4).
 func (f *File) SeekShared(ctx context.Context, offset int64, whence int) error {
+	call := f.enter("MPI_File_seek_shared", nil)
+	return f.leave(call, f.seekShared(ctx, offset, whence))
+}
+
+func (f *File) seekShared(ctx context.Context, offset int64, whence int) error {
 	if err := f.open1(); err != nil {
-		return f.fail(err)
+		return err
 	}
 	mine := f.sharing.join()
-	return f.fail(f.inTurn(ctx, func(ctx context.Context, err error) error {
+	return f.inTurn(ctx, func(ctx context.Context, err error) error {
 		if err := mine.wait(ctx); err != nil {
 			mine.skip()
 			return err
@@ -126,18 +139,19 @@ func (f *File) SeekShared(ctx context.Context, offset int64, whence int) error {
 		}
 		_, err = f.team.Agree(ctx, err)
 		return err
-	}))
+	})
 }
 
 // PositionShared returns the shared pointer, in etypes (MPI_File_get_position_shared; MPI-4.1,
 // 14.4.4).
 func (f *File) PositionShared(ctx context.Context) (int64, error) {
+	call := f.enter("MPI_File_get_position_shared", nil)
 	err := f.open1()
 	off := int64(0)
 	if err == nil {
 		off, err = f.takeShared(ctx, f.sharing.join(), 0)
 	}
-	return off, f.fail(err)
+	return off, f.leave(call, err)
 }
 
 // takeShared moves the shared pointer in a turn of this process, and returns its old value.

@@ -5,23 +5,29 @@ import (
 	"errors"
 
 	"github.com/viaduct-hpc/viaduct/mpi"
+	"github.com/viaduct-hpc/viaduct/mpi/core"
 )
 
-// request returns a Request for an operation that runs in a goroutine of its own. begin is called
-// at once, and returns the operation. If cancel is set, the request can be cancelled.
-func (f *File) request(cancel bool, begin func() func(ctx context.Context) (mpi.Status, error)) mpi.Request {
+// running runs an operation that has been prepared.
+type running func(ctx context.Context) (mpi.Status, error)
+
+// request ends a call with a Request for an operation that runs in a goroutine of its own. begin is
+// called at once, and prepares the operation. If cancel is set, the request can be cancelled.
+func (f *File) request(call *mpi.Call, cancel bool, begin func() (*operation, running)) mpi.Request {
 	ctx, stop := context.WithCancel(context.Background())
 	onCancel := stop
 	if !cancel {
 		onCancel = nil
 	}
-	p := f.team.Process()
-	r, complete, err := p.GrequestStart(onCancel)
-	if err != nil {
+	self := f.team.Process().Self()
+	if err := within.Live(self); err != nil { // the process has been finalized
 		stop()
-		return p.Self().Ibarrier() // which is refused for the same reason: the process has been finalized
+		within.Leave(f.team.Comm(), call, err)
+		return within.Ended(self, err)
 	}
-	run := begin()
+	r, end := within.Operation(self, onCancel)
+	o, run := begin()
+	within.Leave(f.team.Comm(), call, o.err)
 	f.running.Add(1)
 	go func() {
 		defer f.running.Done()
@@ -30,7 +36,7 @@ func (f *File) request(cancel bool, begin func() func(ctx context.Context) (mpi.
 		if cancel && errors.Is(err, context.Canceled) {
 			st.Cancelled, err = true, nil
 		}
-		_ = complete(st, f.fail(err)) // this is the only call
+		end(core.Status{Source: st.Source, Tag: st.Tag, Bytes: st.Bytes, Cancelled: st.Cancelled}, f.fail(err))
 	}()
 	return r
 }

@@ -105,24 +105,30 @@ func (o *operation) inTurn(ctx context.Context) (int64, error) {
 	return j.mem.Packed(n), nil
 }
 
-func (f *File) alone(ctx context.Context, write bool, from place, offset int64, b mpi.Buffer) (mpi.Status, error) {
+func (f *File) alone(ctx context.Context, name string, write bool, from place, offset int64, b mpi.Buffer) (mpi.Status, error) {
+	call := f.enter(name, &b)
 	st, err := f.prepare(write, from, offset, b).runAlone(ctx)
-	return st, f.fail(err)
+	return st, f.leave(call, err)
 }
 
-func (f *File) all(ctx context.Context, write bool, from place, offset int64, b mpi.Buffer) (mpi.Status, error) {
+func (f *File) all(ctx context.Context, name string, write bool, from place, offset int64, b mpi.Buffer) (mpi.Status, error) {
+	call := f.enter(name, &b)
 	st, err := f.prepareAll(write, from, offset, b).runTogether(ctx)
-	return st, f.fail(err)
+	return st, f.leave(call, err)
 }
 
-func (f *File) begin(write bool, from place, offset int64, b mpi.Buffer) mpi.Request {
-	return f.request(true, func() func(context.Context) (mpi.Status, error) {
-		return f.prepare(write, from, offset, b).runAlone
+func (f *File) begin(name string, write bool, from place, offset int64, b mpi.Buffer) mpi.Request {
+	call := f.enter(name, &b)
+	return f.request(call, true, func() (*operation, running) {
+		o := f.prepare(write, from, offset, b)
+		return o, o.runAlone
 	})
 }
 
-func (f *File) beginAll(write bool, from place, offset int64, b mpi.Buffer) mpi.Request {
-	return f.request(false, func() func(context.Context) (mpi.Status, error) {
-		return f.prepareAll(write, from, offset, b).runTogether
+func (f *File) beginAll(name string, write bool, from place, offset int64, b mpi.Buffer) mpi.Request {
+	call := f.enter(name, &b)
+	return f.request(call, false, func() (*operation, running) {
+		o := f.prepareAll(write, from, offset, b)
+		return o, o.runTogether
 	})
 }

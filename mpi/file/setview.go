@@ -41,9 +41,9 @@ func bytesFrom(disp int64) seen {
 // so have displacements and extents that count elements. Displacements in bytes are those of the file.
 // Errors of a representation's functions, here and in reads and writes, have class ErrConversion.
 func (f *File) SetView(ctx context.Context, disp int64, etype, filetype *datatype.Type, rep Datarep, info *mpi.Info) error {
-	return f.fail(f.inTurn(ctx, func(ctx context.Context, err error) error {
+	return f.collective(ctx, "MPI_File_set_view", func(ctx context.Context, err error) error {
 		return f.setView(ctx, err, disp, seen{etype: etype, filetype: filetype, name: rep}, info)
-	}))
+	})
 }
 
 func (f *File) setView(ctx context.Context, err error, disp int64, set seen, info *mpi.Info) error {
@@ -125,7 +125,7 @@ func (f *File) sharedPlace(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return f.ByteOffset(off)
+	return f.place(off)
 }
 
 // View returns the view of this process (MPI_File_get_view; MPI-4.1, 14.3).
@@ -144,15 +144,21 @@ func (f *File) look() seen {
 // TypeExtent returns the extent of a type in the representation of the file
 // (MPI_File_get_type_extent; MPI-4.1, 14.5.1).
 func (f *File) TypeExtent(t *datatype.Type) (int64, error) {
+	call := f.enter("MPI_File_get_type_extent", nil)
+	s := f.look()
+	extent, err := s.extent(t)
+	return int64(extent), f.leave(call, err)
+}
+
+func (s *seen) extent(t *datatype.Type) (extent int, err error) {
 	if t == nil {
-		return 0, f.fail(errclass.New(errclass.Type, "the datatype is nil: give one of package datatype"))
+		return 0, errclass.New(errclass.Type, "the datatype is nil: give one of package datatype")
 	}
-	if rep := f.look().rep; rep != nil {
-		var err error
-		if t, err = t.In(rep); err != nil {
-			return 0, f.fail(err)
+	if s.rep != nil {
+		if t, err = t.In(s.rep); err != nil {
+			return 0, err
 		}
 	}
-	_, extent := t.Extent()
-	return int64(extent), nil
+	_, extent = t.Extent()
+	return extent, nil
 }

@@ -12,6 +12,7 @@ import (
 
 // A splitOp is one that has begun.
 type splitOp struct {
+	name string // of its calls, without "_begin" and "_end"
 	stop context.CancelFunc
 	done chan struct{}
 	st   mpi.Status // valid when done is closed, as is err
@@ -19,30 +20,44 @@ type splitOp struct {
 }
 
 // ReadAllBegin begins a ReadAll (MPI_File_read_all_begin; MPI-4.1, 14.4.5).
-func (f *File) ReadAllBegin(b mpi.Buffer) error { return f.beginSplit(false, individual, 0, b) }
+func (f *File) ReadAllBegin(b mpi.Buffer) error {
+	return f.beginSplit("MPI_File_read_all", false, individual, 0, b)
+}
 
 // WriteAllBegin begins a WriteAll (MPI_File_write_all_begin; MPI-4.1, 14.4.5).
-func (f *File) WriteAllBegin(b mpi.Buffer) error { return f.beginSplit(true, individual, 0, b) }
+func (f *File) WriteAllBegin(b mpi.Buffer) error {
+	return f.beginSplit("MPI_File_write_all", true, individual, 0, b)
+}
 
 // ReadAtAllBegin begins a ReadAtAll (MPI_File_read_at_all_begin; MPI-4.1, 14.4.5).
 func (f *File) ReadAtAllBegin(offset int64, b mpi.Buffer) error {
-	return f.beginSplit(false, explicit, offset, b)
+	return f.beginSplit("MPI_File_read_at_all", false, explicit, offset, b)
 }
 
 // WriteAtAllBegin begins a WriteAtAll (MPI_File_write_at_all_begin; MPI-4.1, 14.4.5).
 func (f *File) WriteAtAllBegin(offset int64, b mpi.Buffer) error {
-	return f.beginSplit(true, explicit, offset, b)
+	return f.beginSplit("MPI_File_write_at_all", true, explicit, offset, b)
 }
 
 // ReadOrderedBegin begins a ReadOrdered (MPI_File_read_ordered_begin; MPI-4.1, 14.4.5).
-func (f *File) ReadOrderedBegin(b mpi.Buffer) error { return f.beginSplit(false, common, 0, b) }
+func (f *File) ReadOrderedBegin(b mpi.Buffer) error {
+	return f.beginSplit("MPI_File_read_ordered", false, common, 0, b)
+}
 
 // WriteOrderedBegin begins a WriteOrdered (MPI_File_write_ordered_begin; MPI-4.1, 14.4.5).
-func (f *File) WriteOrderedBegin(b mpi.Buffer) error { return f.beginSplit(true, common, 0, b) }
+func (f *File) WriteOrderedBegin(b mpi.Buffer) error {
+	return f.beginSplit("MPI_File_write_ordered", true, common, 0, b)
+}
 
-func (f *File) beginSplit(write bool, from place, offset int64, b mpi.Buffer) error {
+// beginSplit begins the operation whose calls have a name with "_begin" and "_end" behind it.
+func (f *File) beginSplit(name string, write bool, from place, offset int64, b mpi.Buffer) error {
+	call := f.enterPart(name, "_begin", &b)
+	return f.leave(call, f.startSplit(name, write, from, offset, b))
+}
+
+func (f *File) startSplit(name string, write bool, from place, offset int64, b mpi.Buffer) error {
 	ctx, stop := context.WithCancel(context.Background())
-	s := &splitOp{stop: stop, done: make(chan struct{})}
+	s := &splitOp{name: name, stop: stop, done: make(chan struct{})}
 	f.mu.Lock()
 	busy := f.split != nil
 	if !busy {
@@ -51,7 +66,7 @@ func (f *File) beginSplit(write bool, from place, offset int64, b mpi.Buffer) er
 	f.mu.Unlock()
 	if busy {
 		stop()
-		return f.fail(errclass.New(errclass.Request, "a split collective operation has begun already: call End first"))
+		return errclass.New(errclass.Request, "a split collective operation has begun already: call End first")
 	}
 	o := f.prepareAll(write, from, offset, b)
 	f.running.Add(1)
@@ -73,8 +88,9 @@ func (f *File) End(ctx context.Context) (mpi.Status, error) {
 	f.split = nil
 	f.mu.Unlock()
 	if s == nil {
-		return status(0), f.fail(errclass.New(errclass.Request, "no split collective operation has begun: call one with Begin first"))
+		return status(0), f.leave(f.enterPart("MPI_File_read_all", "_end", nil), errclass.New(errclass.Request, "no split collective operation has begun: call one with Begin first"))
 	}
+	call := f.enterPart(s.name, "_end", nil)
 	defer s.stop()
 	select {
 	case <-s.done:
@@ -85,5 +101,5 @@ func (f *File) End(ctx context.Context) (mpi.Status, error) {
 			s.err = ctx.Err()
 		}
 	}
-	return s.st, f.fail(s.err)
+	return s.st, f.leave(call, s.err)
 }

@@ -127,14 +127,11 @@ func (w *Win) do(a action, to Target, err error) mpi.Request {
 	if err == nil {
 		err = w.check(&a, &to)
 	}
-	switch {
-	case err != nil:
-		return w.refuse(to.rank, err)
-	case to.rank == mpi.ProcNull:
-		return mpi.Request{}
-	}
 	entered := within.Enter(w.comm, a.name, to.rank, a.runs.Left())
-	r, err := w.begin(&a, to.rank)
+	var r mpi.Request
+	if err == nil && to.rank != mpi.ProcNull {
+		r, err = w.begin(&a, to.rank)
+	}
 	within.Leave(w.comm, entered, err)
 	if err != nil {
 		return w.refuse(to.rank, err)

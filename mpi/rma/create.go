@@ -115,5 +115,5 @@ func (w *Win) release() {
 			region.Close()
 		}
 	}()
-	_ = w.comm.Free() // it was made by this package, and is freed once
+	_ = within.Free(w.comm) // it was made by this package, and is freed once
 }

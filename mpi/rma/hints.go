@@ -96,20 +96,19 @@ func isOrdering(v string) bool {
 // was made, and accumulates keep their order whatever the hints are (MPI_Win_set_info; MPI-4.1,
 // 12.2.8).
 func (w *Win) SetInfo(in *info.Info) error {
-	if err := w.live(); err != nil {
-		return w.fail(err)
-	}
-	h, err := hintsOf(in)
-	if err == nil {
-		err = h.given.Set(keyNoLocks, strconv.FormatBool(w.hints.noLocks))
-	}
-	if err != nil {
-		return w.fail(err)
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.hints.given = h.given
-	return nil
+	return w.local("MPI_Win_set_info", func() error {
+		h, err := hintsOf(in)
+		if err == nil {
+			err = h.given.Set(keyNoLocks, strconv.FormatBool(w.hints.noLocks))
+		}
+		if err != nil {
+			return err
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.hints.given = h.given
+		return nil
+	})
 }
 
 // Info returns a copy of the hints that are in use (MPI_Win_get_info; MPI-4.1, 12.2.8).

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/mpi"
+	"github.com/viaduct-hpc/viaduct/mpi/attr"
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 	"github.com/viaduct-hpc/viaduct/mpi/rma"
 )
@@ -31,7 +32,9 @@ func TestHook(t *testing.T) {
 	mpitest.Run(t, 1, o, func(t *testing.T, p *mpi.Process) {
 		w, err := rma.Allocate(bg, p.World(), 8, 8, nil)
 		require.NoError(t, err)
-		assert.Contains(t, seen.left, "MPI_Win_allocate")
+		assert.Equal(t, "MPI_Win_allocate", seen.left[len(seen.left)-1])
+		assert.NotContains(t, seen.entered, "MPI_Comm_dup", "calls inside")
+		assert.NotContains(t, seen.entered, "MPI_Allgather", "calls inside")
 		seen.entered, seen.left = nil, nil
 		x, old := int64(1), int64(0)
 		require.NoError(t, w.Fence(bg))
@@ -43,6 +46,18 @@ func TestHook(t *testing.T) {
 		names := []string{"MPI_Win_fence", "MPI_Rput", "MPI_Fetch_and_op", "MPI_Raccumulate", "MPI_Win_fence", "MPI_Win_flush"}
 		assert.Equal(t, names, seen.entered)
 		assert.Equal(t, slices.Concat(names, []string{"error"}), seen.left)
-		require.NoError(t, w.Free(bg))
+
+		seen.entered, seen.left = nil, nil
+		key := attr.NewKeyval[*rma.Win](nil, nil)
+		require.NoError(t, w.SetAttr(key, 1))
+		_, _, err = w.Attr(key)
+		require.NoError(t, err)
+		require.NoError(t, w.DeleteAttr(key))
+		require.NoError(t, w.SetInfo(nil))
+		_, err = w.Put(mpi.Value(&x), rma.At(9, 0)).Wait(bg)
+		require.ErrorIs(t, err, mpi.ErrRank)
+		require.ErrorIs(t, w.Free(bg), mpi.ErrRank, "the same error")
+		names = []string{"MPI_Win_set_attr", "MPI_Win_get_attr", "MPI_Win_delete_attr", "MPI_Win_set_info", "MPI_Rput", "MPI_Wait", "MPI_Win_free"}
+		assert.Equal(t, names, seen.entered)
 	})
 }

@@ -87,7 +87,7 @@ func create(ctx context.Context, c *mpi.Comm, r recipe) (*Win, error) {
 
 func makeWin(ctx context.Context, c *mpi.Comm, r recipe) (*Win, error) {
 	h, bad := r.check()
-	comm, err := c.Dup(ctx)
+	comm, err := within.Dup(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -105,6 +105,7 @@ func makeWin(ctx context.Context, c *mpi.Comm, r recipe) (*Win, error) {
 		w.release()
 		return nil, within.Fail(c, err)
 	}
+	within.Show(comm)
 	return w, nil
 }
 

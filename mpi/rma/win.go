@@ -181,27 +181,21 @@ func (w *Win) ErrorHandler() ErrorHandler {
 
 // SetAttr stores an attribute in this process (MPI_Win_set_attr; MPI-4.1, 7.7.3).
 func (w *Win) SetAttr(key *Keyval, value any) error {
-	if err := w.live(); err != nil {
-		return w.fail(err)
-	}
-	return w.fail(w.attrs.Put(w, key, value))
+	return w.local("MPI_Win_set_attr", func() error { return w.attrs.Put(w, key, value) })
 }
 
 // Attr returns an attribute, and whether it is set (MPI_Win_get_attr; MPI-4.1, 7.7.3).
 func (w *Win) Attr(key *Keyval) (value any, ok bool, err error) {
-	if err := w.live(); err != nil {
-		return nil, false, w.fail(err)
-	}
-	value, ok, err = w.attrs.Get(key)
-	return value, ok, w.fail(err)
+	err = w.local("MPI_Win_get_attr", func() (err error) {
+		value, ok, err = w.attrs.Get(key)
+		return err
+	})
+	return value, ok, err
 }
 
 // DeleteAttr removes an attribute (MPI_Win_delete_attr; MPI-4.1, 7.7.3).
 func (w *Win) DeleteAttr(key *Keyval) error {
-	if err := w.live(); err != nil {
-		return w.fail(err)
-	}
-	return w.fail(w.attrs.Delete(w, key))
+	return w.local("MPI_Win_delete_attr", func() error { return w.attrs.Delete(w, key) })
 }
 
 var (
@@ -256,6 +250,17 @@ func (w *Win) call(name string, rank int, do func() error) error {
 	err := w.fail(do())
 	within.Leave(w.comm, entered, err)
 	w.leave()
+	return err
+}
+
+// local wraps a call that only this process knows of.
+func (w *Win) local(name string, do func() error) error {
+	if err := w.live(); err != nil {
+		return w.fail(err)
+	}
+	entered := within.Enter(w.comm, name, mpi.Undefined, 0)
+	err := w.fail(do())
+	within.Leave(w.comm, entered, err)
 	return err
 }
 

@@ -13,6 +13,19 @@ import (
 
 // Calls are functions of package mpi: Comm, Request and Call are its types of these names.
 type Calls[Comm, Request, Call any] struct {
+	// Dup is Comm.Dup, and Idup is Comm.Idup, of a communicator for the inside of a package: the hook
+	// sees no calls on it, and not these calls. Show makes the hook see later calls on the communicator.
+	Dup  func(ctx context.Context, c *Comm) (*Comm, error)
+	Idup func(c *Comm) (*Comm, Request)
+	Show func(c *Comm)
+	// Free is Comm.Free, which the hook does not see.
+	Free func(c *Comm) error
+	// Operation makes a Request of the communicator for an operation that end ends, once. cancel may be
+	// nil.
+	Operation func(c *Comm, cancel func()) (r Request, end func(st core.Status, err error))
+	// Hooked tells whether the process has a hook.
+	Hooked func(c *Comm) bool
+
 	// Live returns an error unless the communicator can be used.
 	Live func(c *Comm) error
 	// Fail passes an error to the communicator's error handler, and returns it.

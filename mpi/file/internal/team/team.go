@@ -12,7 +12,11 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/bridge"
 )
+
+// within is the inside of package mpi. The hook sees nothing of the messages of a team.
+var within = bridge.Take[mpi.Comm, mpi.Request, mpi.Call]()
 
 // A Team is the processes that have a file open together. If a call fails on one rank, because a
 // process died or a context ended, the Team is broken: then all calls fail, on all ranks.
@@ -29,7 +33,7 @@ type Team struct {
 // New makes the team of all processes of a communicator, which all must call it. If ctx ends before
 // the others have called it, they still wait for this process.
 func New(ctx context.Context, c *mpi.Comm) (*Team, error) {
-	dup, r := c.Idup()
+	dup, r := within.Idup(c)
 	_, err := r.Wait(ctx)
 	if err == nil {
 		return &Team{c: dup}, nil
@@ -52,6 +56,9 @@ func (t *Team) Size() int { return t.c.Size() }
 
 // Process returns this process.
 func (t *Team) Process() *mpi.Process { return t.c.Process() }
+
+// Comm returns the team's communicator.
+func (t *Team) Comm() *mpi.Comm { return t.c }
 
 // Group returns the group of the ranks.
 func (t *Team) Group() *mpi.Group { return t.c.Group() }
