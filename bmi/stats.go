@@ -10,6 +10,9 @@ type MethodStats struct {
 
 	// Peers known, and of these connected.
 	Peers, Connected int
+	// CopiedBytes counts bytes of large messages that were copied because their memory is not from
+	// Alloc. Methods that do not copy leave it 0.
+	CopiedBytes uint64
 	// PostedRecvs and EarlyMessages are waiting in the match tables now.
 	PostedRecvs, EarlyMessages int
 

@@ -151,7 +151,7 @@ func (s *session) Stats(peers []bmi.PeerStats) (bmi.MethodStats, []bmi.PeerStats
 		s.cfg.Log.Warn("a plugin does not say what it counted", "plugin", s.plugin.opts.Name, "error", err)
 		return bmi.MethodStats{}, peers
 	}
-	counted.Method.Method = s.names.registered
+	counted.Method.Method, counted.Method.CopiedBytes = s.names.registered, s.inner.CopiedBytes()
 	for _, p := range counted.Peers {
 		p.Method, p.Addr, p.State = s.names.registered, printable(s.names.fromPlugin(p.Addr)), printable(p.State)
 		peers = append(peers, p)

@@ -90,6 +90,7 @@ type Method struct {
 	scratch []byte  // an unexpected message; private while its handler reads it
 	keeping []*peer // peers with messages that the endpoint did not accept
 	kept    int     // bytes of those messages
+	copied  uint64  // bytes of messages copied to the arena or from it
 	closed  bool
 }
 
@@ -179,6 +180,9 @@ func (m *Method) Cancel(b *bmi.Op) {
 	}
 	m.order(wire.Head{Kind: wire.KindCancel, Op: o.id()})
 }
+
+// CopiedBytes returns how many bytes of messages were copied to the arena or from it.
+func (m *Method) CopiedBytes() uint64 { return m.copied }
 
 // Alloc implements bmi.Allocator. Both processes see the memory.
 func (m *Method) Alloc(size int) ([]byte, error) {

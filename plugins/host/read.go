@@ -77,6 +77,7 @@ func (m *Method) over(h *wire.Head, rest []byte) error {
 		at.Scatter(b.Bufs, rest)
 	case recv && o.place == placeStaged:
 		at.Scatter(b.Bufs, o.staged[:size])
+		m.copied += uint64(size)
 	}
 	m.finish(o, size, nil)
 	return nil

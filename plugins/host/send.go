@@ -74,6 +74,7 @@ func (m *Method) writeStaged(o *op, h *wire.Head) (ok bool, err error) {
 			for _, piece := range b.Bufs {
 				mem = mem[copy(mem, piece):]
 			}
+			m.copied += uint64(o.size)
 		}
 	}
 	off, _ := m.cfg.Arena.Offset(o.staged)

@@ -30,7 +30,7 @@ var standardText string
 
 // standardPackages are where the counterparts are.
 var standardPackages = []string{
-	"mpi", "mpi/attr", "mpi/datatype", "mpi/errclass", "mpi/file", "mpi/group", "mpi/info", "mpi/number", "mpi/object", "mpi/reduce", "mpi/rma", "mpi/topo", "mpi/tool",
+	"mpi", "mpi/attr", "mpi/datatype", "mpi/errclass", "mpi/file", "mpi/group", "mpi/info", "mpi/mem", "mpi/number", "mpi/object", "mpi/reduce", "mpi/rma", "mpi/topo", "mpi/tool",
 }
 
 func standardCommand() *cobra.Command {

@@ -1,0 +1,54 @@
+//go:build linux
+
+package mem_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/programs"
+	"github.com/viaduct-hpc/viaduct/mpi"
+	"github.com/viaduct-hpc/viaduct/mpi/mem"
+	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
+	"github.com/viaduct-hpc/viaduct/plugins"
+)
+
+// TestSavesTheCopy: over a plugin, a large message is copied to shared memory, on both sides, unless
+// it is there already.
+func TestSavesTheCopy(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, programs.Build(dir, "cmd/bmi-method-via"))
+	loaded, err := plugins.Load(t.Context(), filepath.Join(dir, "bmi-method-via"), plugins.Options{
+		Names: map[string]string{"via+shm": "far-shm", "via+udp": "far-udp"},
+		Env:   []string{"VIADUCT_SHM_DIR=" + t.TempDir()},
+	})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, loaded.Unload(t.Context())) }()
+	const n = 1 << 20
+	mpitest.Run(t, 2, mpitest.Options{Method: "far-shm"}, func(t *testing.T, p *mpi.Process) {
+		w, peer := p.World(), 1-p.World().Rank()
+		m, err := mem.Alloc[byte](w, 2*n, nil)
+		require.NoError(t, err)
+		exchange := func(out, in []byte) (copied uint64) {
+			require.NoError(t, w.Barrier(bg))
+			before := copiedBytes(p)
+			_, err := w.Sendrecv(bg, mpi.Slice(out), peer, 0, mpi.Slice(in), peer, 0)
+			require.NoError(t, err)
+			return copiedBytes(p) - before
+		}
+		assert.EqualValues(t, 2*n, exchange(make([]byte, n), make([]byte, n)), "plain memory")
+		assert.Zero(t, exchange(m.Slice()[:n], m.Slice()[n:]), "memory of Alloc")
+		require.NoError(t, m.Free())
+	})
+}
+
+// copiedBytes is what the process's methods have copied of large messages.
+func copiedBytes(p *mpi.Process) (n uint64) {
+	for _, m := range p.Endpoint().Stats().Methods {
+		n += m.CopiedBytes
+	}
+	return n
+}
