@@ -22,24 +22,19 @@ func TestGolden(t *testing.T) {
 			bhi, blo := draw()
 			fmt.Fprintf(&text, "%016x%016x %016x%016x", ahi, alo, bhi, blo)
 			for _, got := range here(kind, ahi, alo, bhi, blo) {
-				if got.nan {
+				switch {
+				case got.what == "long double": // depends on the machine
+				case got.nan:
 					fmt.Fprintf(&text, " | %s NaN", got.what)
-				} else {
+				default:
 					fmt.Fprintf(&text, " | %s %016x%016x", got.what, got.hi, got.lo)
 				}
 			}
 			text.WriteByte('\n')
 		}
-		name := kind
-		if kind == "LongDouble" {
-			name = "LongDouble-x87"
-			if number.LongDoubleIsFloat128 {
-				name = "LongDouble-binary128"
-			}
+		if kind == "LongDouble" && number.LongDoubleIsFloat128 {
+			kind = "Float128" // they are the same
 		}
-		if kind != "LongDouble" && number.LongDoubleIsFloat128 {
-			continue // the last column differs
-		}
-		golden.Check(t, "testdata/"+name+".txt", text.Bytes())
+		golden.Check(t, "testdata/"+kind+".txt", text.Bytes())
 	}
 }
