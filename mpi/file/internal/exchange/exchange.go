@@ -9,6 +9,7 @@ package exchange
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"github.com/viaduct-hpc/viaduct/mpi/file/internal/memory"
@@ -62,7 +63,8 @@ func (o *Op) both(ctx context.Context, client func() error, aggregate func(ctx c
 	ended := make(chan error, 1)
 	go func() { ended <- aggregate(ctx, me) }()
 	err := client()
-	if aerr := <-ended; err == nil {
+	// The role in which ctx ended has broken the team, and the other one may report that.
+	if aerr := <-ended; err == nil || ctx.Err() != nil && errors.Is(aerr, ctx.Err()) {
 		err = aerr
 	}
 	return err
