@@ -34,8 +34,8 @@ type Conversions struct {
 	// Extent returns how many bytes an element of a type has in the file.
 	Extent func(t *datatype.Type) (int, error)
 	// Read converts n elements from a file to memory, and Write converts n elements from memory to a
-	// file; on both sides they lie one behind another. nil means that the bytes are the same; then
-	// Extent must be the size in memory (MPI_CONVERSION_FN_NULL).
+	// file, whose bytes are 0; on both sides they lie one behind another. nil means that the bytes are
+	// the same; then Extent must be the size in memory (MPI_CONVERSION_FN_NULL).
 	Read  func(memory, file []byte, t *datatype.Type, n int) error
 	Write func(file, memory []byte, t *datatype.Type, n int) error
 }
@@ -121,13 +121,27 @@ func (c Conversions) representation() *datatype.Representation {
 			}
 			return n, err
 		},
-		Encode: converting(c.Write),
+		Encode: converting(cleared(c.Write)),
 		Decode: converting(c.Read),
 	}
 }
 
+// cleared calls f with cleared bytes, so that what it leaves out is not what was there before.
+func cleared(f conversion) conversion {
+	if f == nil {
+		return nil
+	}
+	return func(dst, src []byte, t *datatype.Type, n int) error {
+		clear(dst)
+		return f(dst, src, t, n)
+	}
+}
+
+// A conversion is Read or Write of Conversions.
+type conversion = func(dst, src []byte, t *datatype.Type, n int) error
+
 // converting returns a function of a Representation, which copies if f is nil.
-func converting(f func(dst, src []byte, t *datatype.Type, n int) error) func(dst, src []byte, k datatype.Kind, n int) error {
+func converting(f conversion) func(dst, src []byte, k datatype.Kind, n int) error {
 	if f == nil {
 		return func(dst, src []byte, _ datatype.Kind, _ int) error {
 			copy(dst, src)

@@ -64,6 +64,9 @@ var text = file.Conversions{
 		values := make([]any, n)
 		unpack(memory, t, values)
 		for i, v := range values {
+			if !bytes.Equal(to[12*i:12*(i+1)], make([]byte, 12)) {
+				return errors.New("the bytes of the file are not 0")
+			}
 			copy(to[12*i:12*(i+1)], fmt.Sprintf("%-11v\n", v))
 		}
 		return nil

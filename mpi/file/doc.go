@@ -40,11 +40,10 @@
 // # What lives where
 //
 // file.go opens and closes files, mode.go and hints.go say how. setview.go has views, datarep.go
-// representations of the program's own, pointer.go,
-// size.go and atomic.go what is set besides. individual.go, at.go, shared.go and split.go are the
-// calls that read and write; run.go begins them, access.go does it alone, collective.go together.
-// turn.go keeps operations in order, request.go makes requests, hook.go shows
-// calls to the hook, store.go finds the storage of a name.
+// representations of the program's own, pointer.go, size.go and atomic.go what is set besides.
+// individual.go, at.go, shared.go and split.go are the calls that read and write; run.go begins them,
+// access.go does it alone, collective.go together. turn.go keeps operations in order, request.go makes
+// requests, hook.go shows calls to the hook, store.go finds the storage of a name.
 //
 // Below, in internal: view maps views to byte ranges (ranges), and memory is the user's memory.
 // storage is the interface to stored files, which posix and pvfs implement; sieve plans for posix.
