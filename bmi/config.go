@@ -10,30 +10,30 @@ import (
 type Config struct {
 	// Listen holds the addresses under which other endpoints reach this one, with
 	// scheme: "via+shm://name".
-	Listen []string
+	Listen []string `about:"addresses under which other endpoints reach this one"`
 	// Methods are further methods to open at once, by name. All others open on the
 	// first Lookup of one of their addresses.
-	Methods []string
+	Methods []string `about:"further methods to open at once"`
 	// Plugins are the paths of plugins to load first, binaries or folders of them.
 	// Their methods are then registered in this process, for every endpoint. The
 	// program must import package plugins, which also loads the plugins that the
 	// environment names.
-	Plugins []string
+	Plugins []string `about:"plugins to load first, files or folders"`
 	// Options holds, per method name, the driver's own option type.
-	Options map[string]any
+	Options map[string]any `about:"-"`
 	// Limits bound what the endpoint keeps. Zero values mean defaults.
-	Limits Limits
+	Limits Limits `about:"what the endpoint keeps"`
 	// Log receives the few events worth a line; nil discards them.
-	Log *slog.Logger
+	Log *slog.Logger `about:"-"`
 	// Clock tells the time since an arbitrary start; nil is the monotonic
 	// clock. Methods take their deadlines from it.
-	Clock func() time.Duration
+	Clock func() time.Duration `about:"-"`
 	// Manual disables the background goroutines, and Test calls poll once and never
 	// sleep, whatever their wait. It is for simulation in one goroutine.
-	Manual bool
+	Manual bool `about:"no background goroutines, and no call sleeps"`
 	// SpinMax is how long a Test call polls at most before it sleeps. 0 means the
 	// default, < 0 no spinning.
-	SpinMax time.Duration
+	SpinMax time.Duration `about:"how long a call polls at most before it sleeps; < 0: it never polls first; 0, when it is set: the default"`
 }
 
 // Limits bound what an endpoint keeps. Zero values mean defaults.
@@ -41,15 +41,16 @@ type Limits struct {
 	// UnexpectedMessages and UnexpectedBytes bound the unexpected messages in the
 	// queue, over all classes. At the limit, the methods hold back the senders. One
 	// message is always accepted.
-	UnexpectedMessages, UnexpectedBytes int
+	UnexpectedMessages int `about:"most unexpected messages in the queue; beyond it, methods hold back the senders"`
+	UnexpectedBytes    int `about:"most bytes of unexpected messages in the queue; one message is always accepted"`
 	// PendingOps bounds the operations of one context with one method that no Test
 	// call has returned yet. At the limit, posts end with ErrAgain.
-	PendingOps int
+	PendingOps int `about:"most operations of a context with one method that no Test call has returned yet"`
 	// DrainTimeMax bounds Endpoint.Close.
-	DrainTimeMax time.Duration
+	DrainTimeMax time.Duration `about:"how long closing the endpoint takes at most"`
 	// CancelTimeMax bounds how long Context.Close waits for the operations that it
 	// cancelled.
-	CancelTimeMax time.Duration
+	CancelTimeMax time.Duration `about:"how long closing a context waits for the operations that it cancelled"`
 }
 
 // Defaults of Limits and Config.

@@ -29,6 +29,8 @@ type Endpoint struct {
 	addrMu sync.RWMutex
 	addrs  map[string]Addr // results of Lookup, by the text given to it
 
+	observers atomic.Pointer[[]*observer] // replaced under open; nil if there never were any
+
 	handlers [256]atomic.Pointer[func(Message)] // by class
 	quick    [256]atomic.Pointer[QuickHandler]  // set by HandleQuick
 	queue    unexpectedQueue
@@ -123,6 +125,7 @@ func (e *Endpoint) openMethod(ctx context.Context, name string, listen []string)
 	}
 	in.info = in.method.Info()
 	in.info.Name = name
+	in.settings = settingsOf(d, e.cfg.Options[name])
 	in.sizeMax = [...]int{KindSend: in.info.MaxExpectedSize, KindSendUnexpected: in.info.MaxUnexpectedSize}
 	in.nowBytes = -1
 	if in.sender, _ = in.method.(NowSender); in.sender != nil {
@@ -175,7 +178,8 @@ func (e *Endpoint) NextDeadline() (at time.Duration, ok bool) {
 // peers became known.
 func (e *Endpoint) Stats() Stats {
 	var s Stats
-	s.Endpoint.Sleeps, s.Endpoint.Wakes, s.Endpoint.SpinsLost = e.monitor.Counts()
+	c := e.monitor.Counts()
+	s.Endpoint.Sleeps, s.Endpoint.Wakes, s.Endpoint.SpinsLost, s.Endpoint.Slept = c.Sleeps, c.Wakes, c.SpinsLost, c.Slept
 	for _, in := range e.methods() {
 		in.Lock()
 		s.Endpoint.Polls += in.Polls()

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/viaduct-hpc/viaduct/bmi/about"
 	"github.com/viaduct-hpc/viaduct/bmi/progress"
 )
 
@@ -15,12 +16,13 @@ type instance struct {
 	progress.Engine
 
 	// Fixed before any other goroutine sees the instance.
-	ep     *Endpoint
-	index  int
-	method Method
-	info   Info
-	sender NowSender  // nil: every send has an Op
-	files  FileSender // nil: the method cannot send from files
+	ep       *Endpoint
+	index    int
+	method   Method
+	info     Info
+	settings []about.Setting // when the method was opened
+	sender   NowSender       // nil: every send has an Op
+	files    FileSender      // nil: the method cannot send from files
 	// nowBytes is the largest send that is tried without an Op; < 0: none.
 	nowBytes int
 	sizeMax  [KindRecv]int // the largest send of each kind, in bytes

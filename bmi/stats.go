@@ -1,60 +1,72 @@
 package bmi
 
-import "github.com/viaduct-hpc/viaduct/bmi/netstats"
+import (
+	"time"
 
-// MethodStats are one method's totals since it was opened. Counters only grow.
+	"github.com/viaduct-hpc/viaduct/bmi/about"
+	"github.com/viaduct-hpc/viaduct/bmi/netstats"
+)
+
+// MethodStats are one method's totals since it was opened. Counters only grow. The tags describe
+// them for tools (package about).
 type MethodStats struct {
-	Method string
+	Method string `about:"-"`
 	Traffic
-	Errors ErrorCounts
+	Errors ErrorCounts `about:"what went wrong, by kind"`
 
-	// Peers known, and of these connected.
-	Peers, Connected int
-	// CopiedBytes counts bytes of large messages that were copied because their memory is not from
-	// Alloc. Methods that do not copy leave it 0.
-	CopiedBytes uint64
-	// PostedRecvs and EarlyMessages are waiting in the match tables now.
-	PostedRecvs, EarlyMessages int
+	Peers     int `about:"peers known"`
+	Connected int `about:"peers connected"`
+	// Methods that do not copy leave CopiedBytes 0.
+	CopiedBytes   uint64 `about:"bytes of large messages that were copied because their memory is not from Alloc"`
+	PostedRecvs   int    `about:"receives that wait for their messages"`
+	EarlyMessages int    `about:"messages that wait for their receives"`
 
-	// Link counts the work of all connections, including those that have ended,
-	// and Packets their packets. Both are zero for methods that rely on the
-	// system, or on memory, to be reliable.
-	Link    netstats.Link
-	Packets netstats.Packets
+	// Link counts the work of all connections, including those that have ended, and Packets their
+	// packets. Both are zero for methods that rely on the system, or on memory, to be reliable.
+	Link    netstats.Link    `about:"what it took to make lossy links reliable"`
+	Packets netstats.Packets `about:"packets, also those that belong to no connection"`
+
+	// Own are counters that only this method has, such as those of its NIC. Their names begin after
+	// the method's.
+	Own []about.Count `about:"-"`
 }
 
 // PeerStats are one peer's totals since it became known.
 type PeerStats struct {
-	Method string
-	Addr   string
-	State  string // of the connection: INIT, WAIT, READY, DISCONNECT
+	Method string `about:"-"`
+	Addr   string `about:"-"`
+	State  string `about:"state of the connection" states:"INIT,WAIT,READY,DISCONNECT"`
 	Traffic
 
-	// Credits that this side may spend now, and credits that it owes the peer.
-	CreditsAvailable, CreditsOwed int
-	// Refs is the number of operations in flight.
-	Refs int
+	CreditsAvailable int `about:"credits that this side may spend"`
+	CreditsOwed      int `about:"credits that this side owes the peer"`
+	Refs             int `about:"operations in flight"`
 
 	// Link counts the work of the connections with the peer while they were in
 	// use. Packets after the end of a connection count in MethodStats alone.
-	Link netstats.Link
+	Link netstats.Link `about:"what it took to make lossy links reliable"`
 }
 
 // Traffic counts messages and what they cost.
 type Traffic struct {
-	MessagesSent, MessagesReceived     uint64
-	BytesSent, BytesReceived           uint64
-	EagerSent, EagerReceived           uint64
-	RendezvousSent, RendezvousReceived uint64
-	UnexpectedSent, UnexpectedReceived uint64
-	// EarlyReceived counts messages that arrived before their receive was posted.
-	EarlyReceived uint64
-	// CreditsSent counts explicit credit packets; CreditStalls how often a
-	// send had to wait for a credit; HeldUnexpected how often an unexpected
-	// message had to wait for room.
-	CreditsSent, CreditStalls, HeldUnexpected uint64
-	// Connects counts connections made, Disconnects those that ended.
-	Connects, Disconnects uint64
+	MessagesSent       uint64 `about:"messages sent"`
+	MessagesReceived   uint64 `about:"messages received"`
+	BytesSent          uint64 `about:"bytes of messages sent"`
+	BytesReceived      uint64 `about:"bytes of messages received"`
+	EagerSent          uint64 `about:"messages sent without asking the receiver"`
+	EagerReceived      uint64 `about:"messages received that were sent without asking"`
+	RendezvousSent     uint64 `about:"messages sent that the receiver was asked for"`
+	RendezvousReceived uint64 `about:"messages received that this side was asked for"`
+	UnexpectedSent     uint64 `about:"unexpected messages sent"`
+	UnexpectedReceived uint64 `about:"unexpected messages received"`
+	EarlyReceived      uint64 `about:"messages that arrived before their receive was posted"`
+
+	CreditsSent    uint64 `about:"explicit packets with credits"`
+	CreditStalls   uint64 `about:"times a send had to wait for a credit"`
+	HeldUnexpected uint64 `about:"times an unexpected message had to wait for room"`
+
+	Connects    uint64 `about:"connections made"`
+	Disconnects uint64 `about:"connections that ended"`
 }
 
 // Add adds another's counts.
@@ -79,15 +91,15 @@ func (t *Traffic) Add(o *Traffic) {
 
 // ErrorCounts counts what went wrong, by kind.
 type ErrorCounts struct {
-	Truncated     uint64 // receives shorter than their message
-	Cancelled     uint64 // operations cancelled
-	PeerFailed    uint64 // connections that broke
-	Protocol      uint64 // packets that the format forbids
-	Version       uint64 // peers with another protocol version
-	ConnectFailed uint64 // connects that failed because the address did not answer, or refused
-	TurnedAway    uint64 // connections not accepted because a limit was reached
-	Displaced     uint64 // connections closed to make room for those of other hosts
-	Incomplete    uint64 // connections ended because a header or a message stayed incomplete; also counted in Protocol
+	Truncated     uint64 `about:"receives shorter than their message"`
+	Cancelled     uint64 `about:"operations cancelled"`
+	PeerFailed    uint64 `about:"connections that broke"`
+	Protocol      uint64 `about:"packets that the format forbids"`
+	Version       uint64 `about:"peers with another protocol version"`
+	ConnectFailed uint64 `about:"connects that failed because the address did not answer, or refused"`
+	TurnedAway    uint64 `about:"connections not accepted because a limit was reached"`
+	Displaced     uint64 `about:"connections closed to make room for those of other hosts"`
+	Incomplete    uint64 `about:"connections ended because a header or a message stayed incomplete; also counted in protocol"`
 }
 
 // Stats is what Endpoint.Stats returns.
@@ -98,18 +110,18 @@ type Stats struct {
 }
 
 // EndpointStats are the endpoint's own totals since it was opened. Counters only
-// grow; the last two fields are current values.
+// grow; ints are current values.
 type EndpointStats struct {
-	Polls        uint64 // calls of Method.Poll
-	SpinsWon     uint64 // waits that ended while the caller was still polling
-	SpinsLost    uint64 // waits that polled in vain and then slept
-	Sleeps       uint64 // times a caller or the background goroutine slept
-	Wakes        uint64 // wake-ups sent to callers asleep in a Test call
-	HandlerCalls uint64
-	// RefusedUnexpected counts how often a method had to hold a message because
-	// the queue was full.
-	RefusedUnexpected uint64
+	Polls        uint64        `about:"calls of Method.Poll"`
+	SpinsWon     uint64        `about:"waits that ended while the caller was still polling"`
+	SpinsLost    uint64        `about:"waits that polled in vain and then slept"`
+	Sleeps       uint64        `about:"times a caller or the background goroutine slept"`
+	Slept        time.Duration `about:"time slept, by all of them" class:"timer"`
+	Wakes        uint64        `about:"wake-ups sent to callers asleep in a Test call"`
+	HandlerCalls uint64        `about:"calls of handlers of unexpected messages"`
 
-	QueuedUnexpected      int // messages not yet taken
-	QueuedUnexpectedBytes int
+	RefusedUnexpected uint64 `about:"times a method had to hold an unexpected message because the queue was full"`
+
+	QueuedUnexpected      int `about:"unexpected messages not yet taken, of classes without a handler"`
+	QueuedUnexpectedBytes int `about:"bytes of unexpected messages not yet taken"`
 }

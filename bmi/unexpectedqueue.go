@@ -1,6 +1,7 @@
 package bmi
 
 import (
+	"cmp"
 	"sync"
 
 	"github.com/viaduct-hpc/viaduct/bmi/progress"
@@ -43,6 +44,20 @@ type unexpectedItem struct {
 
 func (q *unexpectedQueue) init(l Limits) {
 	q.messagesMax, q.bytesMax = l.UnexpectedMessages, l.UnexpectedBytes
+}
+
+// limits returns the limits.
+func (q *unexpectedQueue) limits() (messages, bytes int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.messagesMax, q.bytesMax
+}
+
+// setLimits changes the limits that are not 0.
+func (q *unexpectedQueue) setLimits(messages, bytes int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.messagesMax, q.bytesMax = cmp.Or(messages, q.messagesMax), cmp.Or(bytes, q.bytesMax)
 }
 
 func (q *unexpectedQueue) putLocked(from Addr, class Class, tag Tag, data []byte) bool {

@@ -29,7 +29,7 @@ func Init(ctx context.Context, o Options) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{boot: b, log: o.Log, hook: o.Hook, manual: o.Endpoint.Manual, initTimeMax: o.InitTimeMax}
+	p := &Process{boot: b, log: o.Log, hook: o.Hook, options: o, manual: o.Endpoint.Manual, initTimeMax: o.InitTimeMax}
 	err = p.start(ctx, o)
 	forgetKey(b.Secret())
 	if err != nil {

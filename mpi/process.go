@@ -31,6 +31,7 @@ type Process struct {
 	cards   []core.Card // of the processes of the job, by rank
 	near    bool        // all processes of the job are on one host
 	told    settings    // what rank 0 decides for all
+	options Options     // of Init, with defaults
 	world   *Comm
 	self    *Comm
 	taken   contexts     // contexts in use by communicators

@@ -27,7 +27,8 @@ func init() { bmi.RegisterLoader(load) }
 // loading serialises the loads of bmi.Open.
 var loading struct {
 	sync.Mutex
-	environment bool // the plugins of PathsEnv have been loaded
+	environment bool   // the plugins of PathsEnv have been loaded
+	paths       string // PathsEnv, when they were
 }
 
 // load loads the plugins for bmi.Open. It loads those of the environment once; a plugin of these
@@ -36,8 +37,8 @@ func load(ctx context.Context, paths []string, log *slog.Logger) error {
 	loading.Lock()
 	defer loading.Unlock()
 	if !loading.environment {
-		loading.environment = true
-		for _, path := range filepath.SplitList(os.Getenv(PathsEnv)) {
+		loading.environment, loading.paths = true, os.Getenv(PathsEnv)
+		for _, path := range filepath.SplitList(loading.paths) {
 			if path == "" {
 				continue
 			}

@@ -22,45 +22,48 @@ const Prefix = "bmi-method-"
 type Options struct {
 	// Name is the plugin's name in errors and logs; the default is the name of the file without
 	// Prefix.
-	Name string
+	Name string `about:"name of the plugin"`
 	// Names maps methods of the plugin to the names under which to register them, so that two
 	// versions can be used side by side. Addresses then have the registered names.
-	Names map[string]string
+	Names map[string]string `about:"whether methods are registered under other names"`
 	// Replace registers a method even if another one has its name; Unload restores that one.
 	// Endpoints that have the other method open keep it.
-	Replace bool
+	Replace bool `about:"replace methods of the same names"`
 	// SHA256 is the checksum of the file in hexadecimal; "" means no check.
-	SHA256 string
+	SHA256 string `about:"checksum of the file, in hexadecimal; empty: not checked"`
 	// Args are the arguments of the process.
-	Args []string
+	Args []string `about:"arguments of the process"`
 	// Env is its environment: "K=V", or "K" for this process's value when it loads the plugin.
 	// Nothing else is inherited.
-	Env []string
+	Env []string `about:"whether environment variables are passed on"`
 	// Log receives the events of the plugin and its own output; nil discards them.
-	Log *slog.Logger
+	Log *slog.Logger `about:"-"`
 	// NoRings disables shared memory: messages travel over gRPC.
-	NoRings bool
+	NoRings bool `about:"messages travel over gRPC, not shared memory"`
 	// Plaintext disables TLS between the processes. They talk over a socket that only this user can
 	// open.
-	Plaintext bool
+	Plaintext bool `about:"no TLS between the processes"`
 
 	// RingBytes is the size of the record space in each of the two rings of an endpoint, 1 MiB.
 	// ArenaBytes is the size of the memory for messages over 8 KiB, 1 GiB, of which only the used
 	// part takes memory. Both are rounded up to a power of two. A message cannot be larger than
 	// half of the arena, and an unexpected one not larger than about a quarter of a ring.
-	RingBytes, ArenaBytes int
+	RingBytes  int `about:"size of each of the two rings of an endpoint"`
+	ArenaBytes int `about:"size of the memory for messages over 8 KiB"`
 
 	// StartTimeout limits the start of the process, 1 min. HangTimeout is how long the process may
 	// leave a call unanswered before it is killed, 30 s; it is pinged regularly for each endpoint.
 	// Both are so long that a slow process on a busy machine is not taken for a broken one.
-	StartTimeout, HangTimeout time.Duration
+	StartTimeout time.Duration `about:"how long the process may take to start"`
+	HangTimeout  time.Duration `about:"how long the process may leave a call unanswered before it is killed"`
 
 	// Backoff is the delay before the first restart, 100 ms. It doubles with each further restart
 	// within RestartWindow (1 min), up to BackoffMax (10 s). After RestartLimit (5) restarts within
 	// RestartWindow the plugin stays dead. If RestartLimit < 0, it is never restarted.
-	Backoff, BackoffMax time.Duration
-	RestartLimit        int
-	RestartWindow       time.Duration
+	Backoff       time.Duration `about:"delay before the first restart; it doubles"`
+	BackoffMax    time.Duration `about:"longest delay before a restart"`
+	RestartLimit  int           `about:"restarts within the window before the plugin stays dead; < 0: it is never restarted"`
+	RestartWindow time.Duration `about:"the window of time for restarts"`
 
 	waits waits
 }

@@ -174,6 +174,7 @@ func (m *method) adopt(p *peer, c *conn) {
 	}
 	p.stats.Connects++
 	m.total.Connects++
+	bmi.Report(m.host, bmi.Connected, p.String())
 }
 
 // remote is the node at the other end of the peer's connection.
@@ -296,6 +297,7 @@ func (m *method) settle(p *peer, err error) {
 		p.conn, p.in, p.out = nil, nil, nil
 		p.stats.Disconnects++
 		m.total.Disconnects++
+		bmi.Report(m.host, bmi.Disconnected, p.String())
 	}
 	recvs, lent := p.recvs, p.lent
 	p.recvs, p.lent = nil, nil

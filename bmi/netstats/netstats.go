@@ -4,30 +4,25 @@ package netstats
 import "time"
 
 // Link count what it took to make lossy links reliable, for methods that do
-// this themselves. Counters only grow.
+// this themselves. Counters only grow. The tags describe them for tools (package bmi/about).
 type Link struct {
-	// SegmentsSent and SegmentsReceived count every segment once, however often it
-	// was sent or arrived. A segment is one packet's worth of a message.
-	SegmentsSent, SegmentsReceived uint64
-	// Retransmitted counts transmissions of segments beyond the first; Spurious
-	// counts the retransmissions that were not needed. TimedOut counts
-	// transmissions that were declared lost because nothing arrived any more.
-	// Other losses are inferred from the arrival of later segments.
-	Retransmitted, TimedOut, Spurious uint64
-	// Duplicates counts segments that had arrived before. Refused counts segments
-	// for which there was no room, and which had to be sent again.
-	Duplicates, Refused uint64
-	// AcksSent counts packets that acknowledged new arrivals. AcksReceived counts
-	// packets with an ack, whether new or not.
-	AcksSent, AcksReceived uint64
+	SegmentsSent     uint64 `about:"segments sent, each counted once; a segment is one packet's worth of a message"`
+	SegmentsReceived uint64 `about:"segments received, each counted once"`
+	Retransmitted    uint64 `about:"transmissions of segments beyond the first"`
+	TimedOut         uint64 `about:"transmissions declared lost because nothing arrived any more; other losses are inferred from the arrival of later segments"`
+	Spurious         uint64 `about:"retransmissions that were not needed"`
+	Duplicates       uint64 `about:"segments that had arrived before"`
+	Refused          uint64 `about:"segments for which there was no room, and which had to be sent again"`
+	AcksSent         uint64 `about:"packets sent that acknowledged new arrivals"`
+	AcksReceived     uint64 `about:"packets received with an ack, whether new or not"`
 
-	// RoundTrips is the number of round trips measured. Each lasts from a
-	// transmission until its ack was received, minus the time for which the other
-	// side delayed the ack. A method's percentiles cover all round trips; a peer's
-	// cover those of its latest connection. If RoundTrips is 0 there are no
-	// percentiles.
-	RoundTrips                                uint64
-	RoundTripP50, RoundTripP99, RoundTripP999 time.Duration
+	// Each round trip lasts from a transmission until its ack was received, minus the time for which
+	// the other side delayed the ack. A method's percentiles cover all round trips; a peer's cover
+	// those of its latest connection. If RoundTrips is 0 there are no percentiles.
+	RoundTrips    uint64        `about:"round trips measured"`
+	RoundTripP50  time.Duration `about:"median of the round trips"`
+	RoundTripP99  time.Duration `about:"99th percentile of the round trips"`
+	RoundTripP999 time.Duration `about:"99.9th percentile of the round trips"`
 }
 
 // Add adds the counts of a later connection. If that connection measured any round
@@ -51,22 +46,16 @@ func (s *Link) Add(o *Link) {
 // Packets count packets, including packets that belong to no connection.
 // Counters only grow.
 type Packets struct {
-	// Sent and Received count packets; BytesSent and BytesReceived count their
-	// contents, without the headers of lower layers.
-	Sent, Received           uint64
-	BytesSent, BytesReceived uint64
-	// SendCalls and RecvCalls count system calls, including those that moved
-	// nothing.
-	SendCalls, RecvCalls uint64
-	// GroupedSent and GroupedReceived are those of Sent and Received that shared a
-	// system call buffer with other packets (UDP GSO and GRO).
-	GroupedSent, GroupedReceived uint64
-	// Unsent counts packets that the system refused to send. Overflowed counts
-	// packets that arrived when the system's buffer was full. A link sees both as
-	// losses.
-	Unsent, Overflowed uint64
-	// Dropped counts packets that belong to no connection, were not made by the
-	// other side of their connection, or arrived twice. Refused counts connection
-	// requests rejected for a wrong key or another protocol version.
-	Dropped, Refused uint64
+	Sent            uint64 `about:"packets sent"`
+	Received        uint64 `about:"packets received"`
+	BytesSent       uint64 `about:"bytes of packets sent, without the headers of lower layers"`
+	BytesReceived   uint64 `about:"bytes of packets received, without the headers of lower layers"`
+	SendCalls       uint64 `about:"system calls to send, including those that moved nothing"`
+	RecvCalls       uint64 `about:"system calls to receive, including those that moved nothing"`
+	GroupedSent     uint64 `about:"packets sent that shared a system call buffer with others (UDP GSO)"`
+	GroupedReceived uint64 `about:"packets received that shared a system call buffer with others (UDP GRO)"`
+	Unsent          uint64 `about:"packets that the system refused to send; a link sees them as losses"`
+	Overflowed      uint64 `about:"packets that arrived when the system's buffer was full; a link sees them as losses"`
+	Dropped         uint64 `about:"packets that belong to no connection, were not made by the other side of theirs, or arrived twice"`
+	Refused         uint64 `about:"connection requests rejected for a wrong key or another protocol version"`
 }

@@ -1,13 +1,25 @@
 package progress
 
-import "go.uber.org/atomic"
+import (
+	"time"
+
+	"go.uber.org/atomic"
+)
 
 // counts are events of sleeps, not of messages, so they cost no message anything.
 type counts struct {
 	sleeps, wakes, spinsLost atomic.Uint64
+	slept                    atomic.Duration
 }
 
-// Counts are how often a goroutine slept, was woken, and polled in vain before it slept.
-func (m *Monitor) Counts() (sleeps, wakes, spinsLost uint64) {
-	return m.counts.sleeps.Load(), m.counts.wakes.Load(), m.counts.spinsLost.Load()
+// Counts are what a Monitor has counted.
+type Counts struct {
+	Sleeps, Wakes, SpinsLost uint64        // how often a goroutine slept, was woken, and polled in vain before it slept
+	Slept                    time.Duration // how long all sleeps that have ended took
+}
+
+// Counts returns the counts.
+func (m *Monitor) Counts() Counts {
+	c := &m.counts
+	return Counts{Sleeps: c.sleeps.Load(), Wakes: c.wakes.Load(), SpinsLost: c.spinsLost.Load(), Slept: c.slept.Load()}
 }

@@ -185,8 +185,11 @@ func (e *Engine) sleep(timeout time.Duration) bool {
 	if timeout == 0 {
 		return false
 	}
-	e.monitor.counts.sleeps.Inc()
+	m := e.monitor
+	m.counts.sleeps.Inc()
+	began := m.Now()
 	e.sleeper.Sleep(timeout)
+	m.counts.slept.Add(m.Now() - began)
 	return true
 }
 

@@ -395,12 +395,12 @@ func TestCounts(t *testing.T) {
 	w.until(func() bool { return s.asleep.Load() > 0 })
 	w.until(func() bool {
 		w.WakeAll() // it checks its condition, and sleeps again
-		sleeps, wakes, _ := w.Counts()
-		return sleeps > 0 && wakes > 0
+		c := w.Counts()
+		return c.Sleeps > 0 && c.Wakes > 0
 	})
 	s.send(0)
 	w.within(func() { assert.True(t, <-returned) })
-	_, _, spinsLost := w.Counts()
+	spinsLost := w.Counts().SpinsLost
 	assert.Zero(t, spinsLost)
 }
 

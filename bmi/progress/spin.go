@@ -35,6 +35,12 @@ func (m *Monitor) FirstPolls() int {
 	return firstPolls
 }
 
+// SpinMax returns the longest time to poll before sleeping; 0 means never to poll.
+func (m *Monitor) SpinMax() time.Duration { return m.spinner.Limit() }
+
+// SetSpinMax changes it, from the next wait on. 0 or less means never to poll.
+func (m *Monitor) SetSpinMax(d time.Duration) { m.spinner.SetLimit(d) }
+
 // IgnoreLoad makes goroutines spin however busy the machine is. It is for tests.
 func (m *Monitor) IgnoreLoad() { m.spinner.IgnoreLoad() }
 

@@ -16,7 +16,8 @@ type core struct {
 }
 
 func newCore(limit time.Duration) *core {
-	c := &core{s: Spinner{limit: limit}}
+	c := &core{}
+	c.s.SetLimit(limit)
 	c.s.pass.yield = func() { c.passes++; c.now += c.takes }
 	return c
 }

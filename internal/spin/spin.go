@@ -3,6 +3,7 @@ package spin
 import (
 	"runtime"
 	"runtime/metrics"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,9 +23,9 @@ import (
 // Between bursts of polls, other goroutines that are ready may run, and once the wait is no longer a quick one, other processes, too
 // (see pass). As long as these give the core back soon, a crowd is no reason not to poll.
 //
-// One goroutine at a time uses it.
+// One goroutine at a time uses it, except for Limit and SetLimit.
 type Spinner struct {
-	limit   time.Duration
+	limit   atomic.Int64  // the longest time to poll, in nanoseconds; any goroutine may change it
 	average time.Duration // of recent waits, each counted as 4 × limit at most
 
 	tight bool // another process could use the core, as far as is known
@@ -62,14 +63,18 @@ const (
 
 // Init sets the longest time to poll; 0 or less means never to poll.
 func (s *Spinner) Init(limit time.Duration) {
-	s.limit = max(limit, 0)
+	s.SetLimit(limit)
 	s.procs = runtime.GOMAXPROCS(0)
 	s.sample[0].Name = runnable
-	if s.limit > 0 {
-		s.preempt.count = involuntary
-		s.pass.yield = yieldCore
-	}
+	s.preempt.count = involuntary
+	s.pass.yield = yieldCore
 }
+
+// Limit returns the longest time to poll.
+func (s *Spinner) Limit() time.Duration { return time.Duration(s.limit.Load()) }
+
+// SetLimit changes the longest time to poll, from the next wait on; 0 or less means never to poll.
+func (s *Spinner) SetLimit(limit time.Duration) { s.limit.Store(int64(max(limit, 0))) }
 
 // IgnoreLoad makes the core count as the caller's own, for tests.
 func (s *Spinner) IgnoreLoad() {
@@ -85,7 +90,8 @@ func (s *Spinner) Budget() time.Duration {
 		return 0
 	}
 	s.pass.begin()
-	limit := min(s.limit, max(2*s.limit-s.average, 0))
+	limit := s.Limit()
+	limit = min(limit, max(2*limit-s.average, 0))
 	if s.tight && !s.pass.allowed() {
 		limit = min(limit, tightMax)
 	}
@@ -140,7 +146,7 @@ func (s *Spinner) hold() {
 func (s *Spinner) Slept(took time.Duration) { s.learn(took) }
 
 func (s *Spinner) learn(took time.Duration) {
-	s.average += (min(took, 4*s.limit) - s.average) / averageOver
+	s.average += (min(took, 4*s.Limit()) - s.average) / averageOver
 }
 
 // Yield lets other goroutines and other processes run if any are waiting to run. waited is how long the spin has lasted. It reports

@@ -10,8 +10,9 @@ import (
 )
 
 func TestSpinBudgetLearns(t *testing.T) {
-	s := Spinner{limit: 50 * time.Microsecond}
-	assert.Equal(t, s.limit, s.Budget())
+	var s Spinner
+	s.SetLimit(50 * time.Microsecond)
+	assert.Equal(t, s.Limit(), s.Budget())
 	for range 100 {
 		s.Slept(time.Second)
 	}
@@ -19,7 +20,7 @@ func TestSpinBudgetLearns(t *testing.T) {
 	for range 100 {
 		s.Slept(10 * time.Microsecond)
 	}
-	assert.Equal(t, s.limit, s.Budget(), "waits are short again, though they slept")
+	assert.Equal(t, s.Limit(), s.Budget(), "waits are short again, though they slept")
 	never := Spinner{}
 	assert.Zero(t, never.Budget())
 }
@@ -27,7 +28,8 @@ func TestSpinBudgetLearns(t *testing.T) {
 // Two processes bound to one core: every spin is in vain although the waits
 // are short.
 func TestNoSpinningInVain(t *testing.T) {
-	s := Spinner{limit: 50 * time.Microsecond}
+	var s Spinner
+	s.SetLimit(50 * time.Microsecond)
 	spins := 0
 	wait := func(won bool) {
 		if s.Budget() == 0 {
@@ -58,7 +60,8 @@ func TestNoSpinningInVain(t *testing.T) {
 
 func TestNoSpinningOnACoreThatOthersWant(t *testing.T) {
 	thread, switches, taken := 1, int64(0), false
-	s := Spinner{limit: 50 * time.Microsecond}
+	var s Spinner
+	s.SetLimit(50 * time.Microsecond)
 	s.preempt.count = func() (int, int64) {
 		if taken {
 			switches++

@@ -23,8 +23,9 @@ var layerTable = []layer{
 	{"peer/...", []string{"peer"}},
 
 	// The interface. Its test doubles import nothing else.
-	{"bmi", []string{"bmi/progress", "bmi/netstats", "bmi/files", "internal/fault", "internal/spin", "internal/queue"}},
+	{"bmi", []string{"bmi/progress", "bmi/about", "bmi/netstats", "bmi/files", "internal/fault", "internal/spin", "internal/queue"}},
 	{"bmi/progress", []string{"internal/spin"}},
+	{"bmi/about", nil},
 	{"bmi/netstats", nil},
 	{"bmi/files", nil},
 	{"bmi/...", []string{"bmi"}},
@@ -35,8 +36,8 @@ var layerTable = []layer{
 	// Only one room knows VIs. Providers, capabilities and errors pass through it as the seam defines them, so the method imports
 	// package nic. Only one file knows which NICs there are.
 	{"methods/via/register.go", []string{"bmi", "methods/via/nic/..."}},
-	{"methods/via", []string{"bmi", "peer", "methods/via/ops", "methods/via/peers", "methods/via/link", "methods/via/wire", "methods/via/flow", "methods/via/nic", "internal/seldom"}},
-	{"methods/via/ops", []string{"bmi", "matchbits", "peer", "methods/via/peers", "methods/via/link", "methods/via/wire", "methods/via/bulk", "methods/via/nic", "methods/inbox", "internal/queue", "internal/pieces", "internal/buffers"}},
+	{"methods/via", []string{"bmi", "bmi/about", "peer", "methods/via/ops", "methods/via/peers", "methods/via/link", "methods/via/wire", "methods/via/flow", "methods/via/nic", "internal/seldom"}},
+	{"methods/via/ops", []string{"bmi", "bmi/about", "matchbits", "peer", "methods/via/peers", "methods/via/link", "methods/via/wire", "methods/via/bulk", "methods/via/nic", "methods/inbox", "internal/queue", "internal/pieces", "internal/buffers"}},
 	{"methods/via/peers", []string{"bmi", "bmi/netstats", "matchbits", "peer", "methods/via/link", "methods/via/wire", "internal/timers"}},
 	{"methods/via/wire", []string{"matchbits"}},
 	{"methods/via/link", []string{"bmi/netstats", "matchbits", "peer", "methods/via/vipl", "methods/via/wire", "methods/via/flow", "methods/via/nic", "internal/queue", "internal/pieces"}},
@@ -45,7 +46,7 @@ var layerTable = []layer{
 	{"methods/via/vipl/vipltest", []string{"methods/via/vipl", "methods/via/nic", "internal/sim"}},
 	{"methods/via/vipl/...", []string{"bmi/netstats", "internal/fault", "methods/via/vipl/...", "methods/via/nic"}},
 	{"methods/via/simtest", nil}, // tests only
-	{"methods/via/nic", []string{"bmi/netstats", "bmi/files"}},
+	{"methods/via/nic", []string{"bmi/about", "bmi/netstats", "bmi/files"}},
 	{"methods/via/nic/sim", []string{"methods/via/nic", "internal/sim"}},
 	// The UDP NIC: formats and transport are pure, the layer below the sockets is a separate seam, and the provider on top
 	// joins them.
@@ -56,16 +57,16 @@ var layerTable = []layer{
 	{"methods/via/nic/udp/dgram", nil},
 	{"methods/via/nic/udp/dgram/dgramtest", []string{"methods/via/nic/udp/dgram", "internal/seamtest"}},
 	{"methods/via/nic/udp/dgram/...", []string{"methods/via/nic/udp/dgram", "internal/sim", "internal/netpoll"}},
-	{"methods/via/nic/udp", []string{"bmi/netstats", "internal/fault", "methods/via/nic", "methods/via/nic/udp/...", "internal/names", "internal/queue", "internal/timers", "internal/buffers"}},
+	{"methods/via/nic/udp", []string{"bmi/about", "bmi/netstats", "internal/fault", "methods/via/nic", "methods/via/nic/udp/...", "internal/names", "internal/queue", "internal/timers", "internal/buffers"}},
 	{"methods/via/nic/udp/udptest", []string{"methods/via/nic", "methods/via/nic/udp/...", "methods/via/nic/udp", "internal/sim"}},
-	{"methods/via/nic/shm", []string{"methods/via/nic", "internal/fault", "internal/spin", "internal/timers"}},
-	{"methods/via/nic/...", []string{"bmi/netstats", "methods/via/nic"}},
+	{"methods/via/nic/shm", []string{"bmi/about", "methods/via/nic", "internal/fault", "internal/spin", "internal/timers"}},
+	{"methods/via/nic/...", []string{"bmi/about", "bmi/netstats", "methods/via/nic"}},
 
 	// Other methods never import each other.
 	{"methods/tcp/stack/sim", []string{"methods/tcp/stack", "internal/sim"}},
 	{"methods/tcp/stack/stacktest", []string{"methods/tcp/stack", "internal/seamtest"}},
-	{"methods/tcp/...", []string{"bmi", "bmi/files", "internal/fault", "matchbits", "peer", "methods/inbox", "methods/tcp/...", "internal/pieces", "internal/names", "internal/queue", "internal/timers", "internal/buffers", "internal/netpoll", "internal/keyfile", "internal/sharedkey", "internal/machine"}},
-	{"plugins/...", []string{"bmi", "plugins/...", "internal/spin", "internal/queue", "internal/pieces"}},
+	{"methods/tcp/...", []string{"bmi", "bmi/about", "bmi/files", "internal/fault", "matchbits", "peer", "methods/inbox", "methods/tcp/...", "internal/pieces", "internal/names", "internal/queue", "internal/timers", "internal/buffers", "internal/netpoll", "internal/keyfile", "internal/sharedkey", "internal/machine"}},
+	{"plugins/...", []string{"bmi", "bmi/about", "plugins/...", "internal/spin", "internal/queue", "internal/pieces"}},
 
 	// Packages above bmi know no method.
 	{"mpi/errclass", nil},
@@ -85,7 +86,7 @@ var layerTable = []layer{
 	{"mpi/rma/epoch", []string{"mpi/errclass"}},
 	{"mpi/rma/apply", []string{"mpi/datatype", "mpi/reduce", "mpi/errclass"}},
 	{"mpi/rma/share", []string{"mpi/errclass"}},
-	{"mpi/rma", []string{"mpi", "mpi/internal/bridge", "mpi/core", "mpi/attr", "mpi/info", "mpi/datatype", "mpi/errclass", "mpi/rma/...", "internal/spin"}},
+	{"mpi/rma", []string{"bmi/about", "mpi", "mpi/internal/bridge", "mpi/core", "mpi/attr", "mpi/info", "mpi/datatype", "mpi/errclass", "mpi/rma/...", "internal/spin"}},
 	{"mpi/pmi/wire", nil},
 	{"mpi/pmi/slurmtest", []string{"internal/freeport"}},
 	{"mpi/pmi/...", []string{"mpi/boot", "mpi/errclass", "mpi/pmi/...", "mpi/pmi", "internal/sharedkey"}},
@@ -98,13 +99,14 @@ var layerTable = []layer{
 	{"mpi/file/internal/twophase", []string{"mpi/file/internal/ranges"}},
 	{"mpi/file/internal/storage", []string{"mpi/errclass", "mpi/file/internal/ranges"}},
 	{"mpi/file/internal/posix", []string{"mpi/errclass", "mpi/file/internal/ranges", "mpi/file/internal/sieve", "mpi/file/internal/storage"}},
-	{"mpi/file/internal/pvfs", []string{"mpi/errclass", "mpi/file/internal/ranges", "mpi/file/internal/storage", "pvfs/client", "pvfs/config", "pvfs/credential", "pvfs/proto", "pvfs/stripe", "pvfs/usercert"}},
+	{"mpi/file/internal/pvfs", []string{"bmi/about", "mpi/errclass", "mpi/file/internal/ranges", "mpi/file/internal/storage", "pvfs/client", "pvfs/config", "pvfs/credential", "pvfs/proto", "pvfs/stripe", "pvfs/usercert"}},
 	{"mpi/file/internal/memory", []string{"mpi", "mpi/datatype", "mpi/errclass"}},
 	{"mpi/file/internal/team", []string{"mpi", "mpi/errclass", "mpi/internal/bridge"}},
 	{"mpi/file/internal/shared", []string{"mpi/errclass", "mpi/file/internal/team"}},
 	{"mpi/file/internal/exchange", []string{"mpi/errclass", "mpi/file/internal/memory", "mpi/file/internal/ranges", "mpi/file/internal/storage", "mpi/file/internal/team", "mpi/file/internal/twophase", "mpi/file/internal/view"}},
 	{"mpi/file", []string{"mpi", "mpi/core", "mpi/datatype", "mpi/errclass", "mpi/internal/bridge", "mpi/file/internal/..."}},
-	{"mpi/...", []string{"bmi", "mpi/...", "internal/queue"}},
+	{"mpi/tool", []string{"mpi", "bmi/about"}}, // what there is to show registers itself
+	{"mpi/...", []string{"bmi", "bmi/about", "mpi/...", "internal/queue"}},
 
 	// The file system. Formats and arithmetic are pure, the storage knows no network, and client and server share only the wire
 	// format.

@@ -123,6 +123,7 @@ func (m *method) open(c *conn) {
 		m.endDial(r)
 		r.failed = nil
 		r.count.Connects++
+		bmi.Report(m.host, bmi.Connected, r.name)
 		m.markDirty(c)
 	}
 	m.markReady(c) // data that arrived earlier makes no event
@@ -135,6 +136,7 @@ func (m *method) end(c *conn, err error) {
 	}
 	if c.state == connOpen && c.r != nil {
 		c.r.count.Disconnects++
+		bmi.Report(m.host, bmi.Disconnected, c.r.name)
 	}
 	m.forgetConn(c)
 	r := c.r

@@ -13,7 +13,7 @@ import (
 // sockets, plain and inside TLS.
 func init() {
 	bmi.Register(DriverOver("tcp", plain))
-	bmi.Register(DriverOver("tcps", private))
+	bmi.Register(privateDriver{driver{"tcps", private}})
 }
 
 // plain opens the kernel's sockets.

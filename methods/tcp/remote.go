@@ -94,6 +94,7 @@ func (m *method) remoteOf(c *conn) (*remote, error) {
 	r.passive = true
 	r.c, c.r = c, r
 	r.count.Connects++
+	bmi.Report(m.host, bmi.Connected, r.name)
 	return r, nil
 }
 

@@ -46,7 +46,10 @@ func (d driver) Open(_ context.Context, cfg bmi.MethodConfig) (bmi.Method, error
 	if err != nil {
 		return nil, err
 	}
-	links, err := link.Open(provider, link.Config{Listen: host, Clock: cfg.Clock, Log: cfg.Log, Credits: opts.Credits})
+	links, err := link.Open(provider, link.Config{
+		Listen: host, Clock: cfg.Clock, Log: cfg.Log, Credits: opts.Credits,
+		TimedOut: func(remote string) { bmi.Report(cfg.Host, bmi.TimedOut, d.Name()+"://"+remote) },
+	})
 	if err != nil {
 		if errors.Is(err, link.ErrUnsuitable) {
 			return nil, fmt.Errorf("%w: %w", bmi.ErrNotSupported, err)

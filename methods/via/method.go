@@ -45,8 +45,9 @@ func newMethod(name, host string, links *link.Links, cfg bmi.MethodConfig, opts 
 	return &method{
 		links: links, splitBytes: split, letPass: opts.Idle, hasMemory: hasMemory,
 		Ops: ops.New(links, ops.Config{
-			Config: peers.Config{Scheme: name, Clock: cfg.Clock, Log: cfg.Log, Seed: secret, Machine: machine},
-			Host:   cfg.Host, EagerBytes: opts.EagerBytes, SplitBytes: split, Secret: secret,
+			Config: peers.Config{Scheme: name, Clock: cfg.Clock, Log: cfg.Log, Seed: secret, Machine: machine,
+				Report: func(kind bmi.EventKind, address string) { bmi.Report(cfg.Host, kind, address) }},
+			Host: cfg.Host, EagerBytes: opts.EagerBytes, SplitBytes: split, Secret: secret,
 		}),
 	}
 }

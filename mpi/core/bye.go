@@ -34,6 +34,7 @@ func (p *Proc) leave() {
 		}
 	}
 	p.left = true
+	p.e.tell(Event{Kind: ProcessLeft, Proc: p})
 	p.farewell()
 	p.e.arrivals.Add(1)
 	p.e.changed()

@@ -51,6 +51,9 @@ func (e *Engine) keepEarly(m *early) {
 	m.p.earlies.Add(m, &m.links)
 	m.p.rename(m)
 	e.stats.Early++
+	if e.watch != nil {
+		e.watch.kept(e, m)
+	}
 	e.arrivals.Add(1)
 	e.ctx.Notify()
 }

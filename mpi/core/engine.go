@@ -78,6 +78,7 @@ type Engine struct {
 	attending   bool                        // a goroutine takes completions: see attend
 	onFailure   func(*Proc, error)
 	stats       Stats
+	watch       *watch // nil: nobody observes the engine
 
 	arrivals atomic.Uint64 // counts messages that found no receive, for probes
 	changes  atomic.Uint64 // counts events that Close waits for

@@ -16,16 +16,16 @@ const (
 type Limits struct {
 	// EagerBytesMax is the largest message, in bytes, that is sent without an announcement. Methods
 	// may have a lower limit.
-	EagerBytesMax int
+	EagerBytesMax int `about:"largest message that is sent without an announcement, in bytes; methods may have a lower limit"`
 	// WindowBytes limits how much one peer may have sent before receives take it; the peer
 	// announces the rest. A message counts as its length plus chargeBytes. The window is 16 KiB to
 	// 16 MiB.
-	WindowBytes int
+	WindowBytes int `about:"bytes that a peer may send before receives take them; it announces the rest"`
 	// StagingBytes is the size of the pieces in which non-contiguous memory travels.
-	StagingBytes int
+	StagingBytes int `about:"pieces in which non-contiguous memory travels, in bytes"`
 	// LateTimeMax is how long a message that is moving when the context of its RecvContext ends has
 	// to arrive. After that it is lost. A negative value means no time at all.
-	LateTimeMax time.Duration
+	LateTimeMax time.Duration `about:"how long a message that is moving when the context of its receive ends has to arrive; < 0: no time at all"`
 }
 
 // Defaults of Limits.

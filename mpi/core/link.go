@@ -16,7 +16,7 @@ type link struct {
 	addr bmi.Addr
 	proc *Proc // nil until the other side sent HELLO
 
-	eagerMax  int  // the largest message that fits in an EAGER
+	eagerMax  int  // the largest message that is sent in an EAGER
 	pieceMax  int  // the largest expected message
 	callMax   int  // the largest body of a CALL or RETURN
 	greeted   bool // we sent HELLO
@@ -32,6 +32,8 @@ type link struct {
 	returns   int                         // how many of these are RETURNs
 
 	unanswered int // calls that arrived, do not wait, and are not answered yet
+
+	eagerRoom int // the largest message that fits in an EAGER
 }
 
 // tagLife is the tag of a receive that no message matches. It ends when the connection ends.
@@ -58,9 +60,10 @@ func (e *Engine) linkTo(addr bmi.Addr) (*link, error) {
 	}
 	l := &link{
 		e: e, addr: addr,
-		eagerMax: min(e.cfg.Limits.EagerBytesMax, unexpected-wire.EagerBytes),
-		pieceMax: min(expected, 1<<31-1),
-		callMax:  min(callBytesMax, unexpected-wire.CallBytes),
+		eagerMax:  min(e.cfg.Limits.EagerBytesMax, unexpected-wire.EagerBytes),
+		eagerRoom: unexpected - wire.EagerBytes,
+		pieceMax:  min(expected, 1<<31-1),
+		callMax:   min(callBytesMax, unexpected-wire.CallBytes),
 	}
 	e.links[addr] = l
 	return l, nil
@@ -154,6 +157,9 @@ func (l *link) drop() {
 		l.e.recent = nil
 	}
 	delete(l.e.links, l.addr)
+	if l.known {
+		l.e.tell(Event{Kind: Disconnected, Proc: l.proc})
+	}
 	for k := l.answers.Pop(); k != nil; k = l.answers.Pop() {
 		l.e.freePacket(k)
 	}
@@ -209,6 +215,7 @@ func (e *Engine) welcome(from bmi.Addr, p *Proc, h wire.Hello) {
 	if l != p.route { // otherwise it answers our HELLO
 		p.into = l
 	}
+	e.tell(Event{Kind: Connected, Proc: p})
 	p.widen(h.Window)
 	if fresh {
 		l.watch()
@@ -221,6 +228,7 @@ func (e *Engine) welcome(from bmi.Addr, p *Proc, h wire.Hello) {
 // refuse drops a connection of an unknown or unacceptable process, so that the process notices.
 func (e *Engine) refuse(from bmi.Addr, why error) {
 	e.stats.Refused++
+	e.tell(Event{Kind: ConnectionRefused, Cause: why})
 	switch l := e.links[from]; {
 	case l == nil:
 		_ = e.ep.DropAddr(from)

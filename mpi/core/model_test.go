@@ -63,7 +63,7 @@ func modelWorld(t *testing.T, ranks int, limits core.Limits, f coretest.Fabric) 
 	t.Cleanup(func() {
 		for rank, e := range w.Engines {
 			s := e.Stats()
-			s.Early = 0 // a counter of early messages, which are no error
+			s.Early, s.Announced = 0, 0 // counters of messages, which are no error
 			assert.Zero(t, s, "rank %d keeps something, or somebody failed", rank)
 		}
 	})

@@ -121,6 +121,7 @@ func (p *Proc) fail(cause error) {
 	p.err = errclass.Wrap(errclass.ProcFailed, cause, "process %s failed", p)
 	e.stats.Failed++
 	e.log.Warn("mpi: a process failed", "process", p.String(), "cause", cause)
+	e.tell(Event{Kind: ProcessFailed, Proc: p, Cause: cause})
 	p.cut()
 	p.failOps(p.err)
 	p.lostServed()

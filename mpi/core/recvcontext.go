@@ -46,7 +46,7 @@ func (r Request) waitOrAbandon(ctx context.Context) (Status, error) {
 	var err error
 	if !r.ready() {
 		if err = e.await(ctx, r.ready); err != nil && r.moving() {
-			late, cancel := context.WithTimeout(context.Background(), e.cfg.Limits.LateTimeMax)
+			late, cancel := context.WithTimeout(context.Background(), e.Limits().LateTimeMax)
 			_ = e.await(late, r.ready) // the caller gets the error of ctx
 			cancel()
 		}

@@ -58,6 +58,7 @@ func (s *Scope) revoke() {
 		return
 	}
 	s.revoked = true
+	s.e.tell(Event{Kind: ScopeRevoked, Context: s.id})
 	s.end(errRevoked(s))
 	for _, other := range s.with {
 		other.revoke()

@@ -155,6 +155,7 @@ func (l *link) sendGathered(o *op, h wire.Eager, mem []byte) (free bool) {
 
 // announce sends an RTS for a message that cannot be sent at once.
 func (o *op) announce(l *link) {
+	o.e.stats.Announced++
 	o.proc.charged += chargeBytes
 	o.wait(l)
 	r := wire.RTS{Credit: o.proc.tell(), ID: o.id, Bits: uint64(o.bits), Size: uint64(o.size), Piece: uint32(l.pieceMax)}

@@ -1,17 +1,71 @@
 package core
 
-// Stats are counters since New.
+import "github.com/viaduct-hpc/viaduct/mpi/core/wire"
+
+// Stats are counters since New. The tags describe them for tools (package bmi/about).
 type Stats struct {
-	// Early counts messages that arrived before their receives.
-	Early uint64
-	// Failed counts processes that failed, and Protocol those of them that broke the protocol.
-	Failed, Protocol uint64
-	// Refused counts refused connections of unknown or unacceptable processes. Strays counts
-	// packets on refused connections and from processes that are gone.
-	Refused, Strays uint64
-	// EarlyNow is the number of messages that wait for their receives, Posted that of receives that
-	// wait for messages, and Sending that of active sends whose requests have not been freed.
-	EarlyNow, Posted, Sending int
+	Early     uint64 `about:"messages that arrived before their receives"`
+	Announced uint64 `about:"messages sent that were announced first, because they are long, or beyond what the receiver keeps"`
+	Failed    uint64 `about:"processes that failed"`
+	Protocol  uint64 `about:"processes that failed because they broke the protocol"`
+	Refused   uint64 `about:"connections refused of unknown or unacceptable processes"`
+	Strays    uint64 `about:"packets on refused connections and from processes that are gone"`
+
+	EarlyNow int `about:"messages that wait for their receives: the length of the unexpected queue"`
+	Posted   int `about:"receives that wait for messages"`
+	Sending  int `about:"active sends whose requests have not been freed"`
+}
+
+// Waiting returns how many messages wait for receives in the scope, and how many of its receives
+// wait for messages.
+func (s *Scope) Waiting() (messages, receives int) {
+	e := s.e
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.join()
+	for _, p := range e.procs {
+		for m := p.earlies.First(); m != nil; m = m.links.Next() {
+			if ContextID(wire.ContextOf(uint64(m.bits))) == s.id {
+				messages++
+			}
+		}
+		for o := p.ops.First(); o != nil; o = o.links.Next() {
+			if o.scope == s && o.at == atPosted {
+				receives++
+			}
+		}
+	}
+	return messages, receives + s.anys.Len()
+}
+
+// Address returns the address at which bmi knows the process, or "" if there is no connection.
+func (p *Proc) Address() string {
+	p.e.mu.Lock()
+	defer p.e.mu.Unlock()
+	if l := p.any(); l != nil {
+		return l.addr.String()
+	}
+	return ""
+}
+
+// Limits returns the limits of the engine.
+func (e *Engine) Limits() Limits {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.cfg.Limits
+}
+
+// SetLimits changes EagerBytesMax and LateTimeMax. The others are fixed: WindowBytes is what the
+// peers were told. Values that are 0 mean defaults, and EagerBytesMax is bounded as for New.
+func (e *Engine) SetLimits(l Limits) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	own := &e.cfg.Limits
+	own.EagerBytesMax, own.LateTimeMax = l.EagerBytesMax, l.LateTimeMax
+	*own = own.withDefaults()
+	for _, link := range e.links {
+		link.eagerMax = min(own.EagerBytesMax, link.eagerRoom)
+	}
 }
 
 // Stats returns the counters.

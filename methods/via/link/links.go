@@ -26,11 +26,13 @@ type Config struct {
 	Log    *slog.Logger
 	// Credits is how many receives each link posts, if the NIC's queues are that long.
 	Credits int
+	// TimedOut is nic.Config.TimedOut.
+	TimedOut func(remote string)
 }
 
 // Open opens a NIC. It returns ErrUnsuitable if the NIC cannot carry the protocol.
 func Open(p nic.Provider, cfg Config) (*Links, error) {
-	n, err := vipl.OpenNIC(p, vipl.NICConfig{Listen: cfg.Listen, Clock: cfg.Clock, Log: cfg.Log, Events: true})
+	n, err := vipl.OpenNIC(p, vipl.NICConfig{Listen: cfg.Listen, Clock: cfg.Clock, Log: cfg.Log, TimedOut: cfg.TimedOut, Events: true})
 	if err != nil {
 		return nil, err
 	}

@@ -57,6 +57,10 @@ type Config struct {
 
 	// Log takes the few events worth a line; nil means slog.Default().
 	Log *slog.Logger
+
+	// TimedOut is told, within a call of the device, that packets to a remote side are sent again because nothing arrived from it.
+	// nil: nobody wants to know.
+	TimedOut func(remote string)
 }
 
 // A Device is one opened NIC: it moves the data of descriptors and reports events, in order, through Poll.

@@ -1,6 +1,9 @@
 package nic
 
-import "github.com/viaduct-hpc/viaduct/bmi/netstats"
+import (
+	"github.com/viaduct-hpc/viaduct/bmi/about"
+	"github.com/viaduct-hpc/viaduct/bmi/netstats"
+)
 
 // A LinkCounter is a Device or a Port that counts. A port counts its one
 // connection, and keeps the counts after the connection has ended. A device counts
@@ -29,4 +32,26 @@ func PacketStatsOf(d Device) netstats.Packets {
 		return c.PacketStats()
 	}
 	return netstats.Packets{}
+}
+
+// An OwnCounter is a Device with counters that other devices do not have.
+type OwnCounter interface {
+	// OwnCounts returns them. Their names begin with "nic.".
+	OwnCounts() []about.Count
+}
+
+// A Describer is a Provider that describes what the environment, or the provider itself, sets for its
+// devices.
+type Describer interface {
+	Provider
+	// Settings returns that. Names begin with "nic.".
+	Settings() []about.Setting
+}
+
+// OwnCountsOf returns the own counters of a Device, if it has any.
+func OwnCountsOf(d Device) []about.Count {
+	if c, ok := d.(OwnCounter); ok {
+		return c.OwnCounts()
+	}
+	return nil
 }

@@ -2,6 +2,8 @@ package ops
 
 import (
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/bmi/about"
+	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 	"github.com/viaduct-hpc/viaduct/methods/via/peers"
 )
 
@@ -58,5 +60,6 @@ func (o *Ops) Stats(each []bmi.PeerStats) (bmi.MethodStats, []bmi.PeerStats) {
 	each = o.Peers.Stats(&s, each, func(p *peers.Peer) int { return of(p).inbox.Recvs() })
 	info := o.links.SystemInfo()
 	s.Link, s.Packets = info.Link, info.Packets
+	s.Own = append(about.Counts("vi", info), nic.OwnCountsOf(o.links.Device())...)
 	return s, each
 }

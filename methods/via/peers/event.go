@@ -61,7 +61,7 @@ func (ps *Peers) Failed(l *link.Link, err error) { ps.linkFailed(of(l.Owner()), 
 // Broke closes a link that broke (link.Consumer). The operations fail.
 func (ps *Peers) Broke(l *link.Link, err error) {
 	p := of(l.Owner())
-	p.closeLink()
+	ps.closeLink(p)
 	reason, _ := link.Reason(err)
 	if reason == peer.ReasonTimeout {
 		reason = peer.ReasonLinkLost // the peer was there before

@@ -24,6 +24,8 @@ type Config struct {
 	Seed    uint64 // of the pauses between attempts
 	Machine peer.Config
 	Errors  *bmi.ErrorCounts
+	// Report is told of connections that begin and end, by the address of the peer; nil: nobody is.
+	Report func(kind bmi.EventKind, address string)
 }
 
 // A User has operations with peers.

@@ -14,6 +14,9 @@ import (
 
 // New makes the peers of an endpoint.
 func New(links *link.Links, user User, cfg Config) *Peers {
+	if cfg.Report == nil {
+		cfg.Report = func(bmi.EventKind, string) {}
+	}
 	return &Peers{
 		Config: cfg, links: links, user: user,
 		ids:      peer.NewIDs[*Peer](peer.IDMax, peer.IDQuarantine),

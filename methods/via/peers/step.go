@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/bmi/netstats"
 	"github.com/viaduct-hpc/viaduct/matchbits"
 	"github.com/viaduct-hpc/viaduct/methods/via/link"
@@ -62,7 +63,7 @@ func (ps *Peers) act(p *Peer, a *peer.Action) {
 			req.Refuse(a.Reason)
 		}
 	case peer.ActionLinkClose:
-		p.closeLink()
+		ps.closeLink(p)
 	case peer.ActionSendConnReq:
 		ps.sendConnReq(p, &a.Hello)
 	case peer.ActionSendConnAck:
@@ -77,6 +78,7 @@ func (ps *Peers) act(p *Peer, a *peer.Action) {
 		p.Link.Opened(p.machine.RemoteID(), p.machine.RemoteCredits())
 		p.failed = nil
 		p.Traffic.Connects++
+		ps.Report(bmi.Connected, p.name)
 		ps.user.Opened(p)
 	case peer.ActionFail:
 		ps.fail(p, a.Reason, a.Remote)
@@ -105,13 +107,13 @@ func (ps *Peers) connect(p *Peer, a *peer.Action) {
 func (ps *Peers) linkFailed(p *Peer, id peer.Link, err error) {
 	reason, remote := link.Reason(err)
 	if p.Link.ID() == id {
-		p.closeLink()
+		ps.closeLink(p)
 	}
 	ps.Step(p, peer.Event{Kind: peer.EventLinkFailed, Link: id, Reason: reason, Remote: remote})
 }
 
 // closeLink takes the link out of use.
-func (p *Peer) closeLink() {
+func (ps *Peers) closeLink(p *Peer) {
 	if !p.Link.InUse() {
 		return
 	}
@@ -120,6 +122,7 @@ func (p *Peer) closeLink() {
 	}
 	if p.Link.Close() {
 		p.Traffic.Disconnects++
+		ps.Report(bmi.Disconnected, p.name)
 	}
 }
 

@@ -76,25 +76,22 @@ func (n *NIC) asyncError(e AsyncError) {
 
 // SystemInfo has the counters of a NIC.
 type SystemInfo struct {
-	// VIs, CQs, Regions and Ptags exist now.
-	VIs, CQs, Regions, Ptags int
-	// RequestsWaiting are connect requests that have not been taken yet.
-	RequestsWaiting int
-	// Connections were made, ConnectionsLost ended on their own.
-	Connections, ConnectionsLost uint64
-	// RequestsRefused were rejected by this package because they were malformed,
-	// or too many were waiting.
-	RequestsRefused uint64
-	// StrayEvents came from the provider in a state in which they are impossible.
-	StrayEvents uint64
-	// CQFull counts the times when progress stopped at a full CQ.
-	CQFull uint64
-	// AsyncErrors were reported to the error callback.
-	AsyncErrors uint64
+	VIs             int    `about:"virtual interfaces that exist" name:"vis"`
+	CQs             int    `about:"completion queues that exist" name:"cqs"`
+	Regions         int    `about:"regions of memory that are registered"`
+	Ptags           int    `about:"protection tags that exist"`
+	RequestsWaiting int    `about:"connect requests that have not been taken yet"`
+	Connections     uint64 `about:"connections made"`
+	ConnectionsLost uint64 `about:"connections that ended on their own"`
+	RequestsRefused uint64 `about:"connect requests rejected because they were malformed, or too many were waiting"`
+	StrayEvents     uint64 `about:"events from the provider in a state in which they are impossible"`
+	CQFull          uint64 `about:"times progress stopped at a full completion queue"`
+	AsyncErrors     uint64 `about:"errors reported to the error callback"`
+
 	// Link and Packets are the device's own counters, of all its connections,
 	// including past ones; 0 if it has none.
-	Link    netstats.Link
-	Packets netstats.Packets
+	Link    netstats.Link    `about:"-"`
+	Packets netstats.Packets `about:"-"`
 }
 
 // SystemInfo is the guide's VipQuerySystemManagementInfo.

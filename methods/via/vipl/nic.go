@@ -30,6 +30,9 @@ type NICConfig struct {
 	// Log receives warnings; nil means slog.Default().
 	Log *slog.Logger
 
+	// TimedOut is nic.Config.TimedOut.
+	TimedOut func(remote string)
+
 	// Events makes PollEvents report connect requests and changes of
 	// connections, in order with the completions. Without it, requests are
 	// taken by ConnectWait, and states by VI.Query.
@@ -81,7 +84,7 @@ func OpenNIC(p nic.Provider, cfg NICConfig) (*NIC, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	dev, err := p.Open(nic.Config{Listen: cfg.Listen, Clock: cfg.Clock, Log: cfg.Log})
+	dev, err := p.Open(nic.Config{Listen: cfg.Listen, Clock: cfg.Clock, Log: cfg.Log, TimedOut: cfg.TimedOut})
 	if err != nil {
 		return nil, err // it names the provider and the address
 	}

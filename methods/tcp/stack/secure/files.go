@@ -30,28 +30,31 @@ const FileBytesMax = 1 << 20
 type Files struct {
 	// Cert is the certificate of this side, PEM, the leaf first, followed by any
 	// intermediate certificates.
-	Cert string
+	Cert string `about:"file with the certificate of this side, PEM" env:"VIADUCT_TLS_CERT"`
 	// Key is the private key of Cert, PEM, readable by its owner only.
-	Key string
+	Key string `about:"file with the private key of the certificate, PEM" env:"VIADUCT_TLS_KEY"`
 	// CA has the certificates of the authorities that must have signed the other
 	// side's certificate, PEM.
-	CA string
+	CA string `about:"file with the certificates of accepted authorities, PEM" env:"VIADUCT_TLS_CA"`
 	// Secret has a key that both sides share, as package sharedkey reads it, and is
 	// readable by its owner only.
-	Secret string
+	Secret string `about:"file with a key that both sides share" env:"VIADUCT_TLS_SECRET"`
 	// ServerName is a name or an IP address that the certificate of a dialled
 	// server must carry. Empty: any server certificate of the CA is accepted. It
 	// is ignored with Secret.
-	ServerName string
+	ServerName string `about:"name or address that the certificate of a dialled server must carry; empty: any" env:"VIADUCT_TLS_SERVER_NAME"`
 }
 
-// FromEnv takes the names of the files from the environment and loads them.
-func FromEnv() (*Config, error) {
+// FilesFromEnv takes the names of the files from the environment.
+func FilesFromEnv() Files {
 	return Files{
 		Cert: os.Getenv(EnvCert), Key: os.Getenv(EnvKey), CA: os.Getenv(EnvCA),
 		Secret: os.Getenv(EnvSecret), ServerName: os.Getenv(EnvServerName),
-	}.Load()
+	}
 }
+
+// FromEnv loads the files that the environment names.
+func FromEnv() (*Config, error) { return FilesFromEnv().Load() }
 
 // Load reads the files and checks them. Its errors say what to do.
 func (f Files) Load() (*Config, error) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/bmi/about"
 	"github.com/viaduct-hpc/viaduct/bmi/netstats"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
@@ -128,6 +129,9 @@ func (d *Device) Deregister(h nic.Handle) error { return d.inner.Deregister(h) }
 
 // LinkStats implements nic.LinkCounter for the device below.
 func (d *Device) LinkStats() netstats.Link { return nic.LinkStatsOf(d.inner) }
+
+// OwnCounts implements nic.OwnCounter for the device below.
+func (d *Device) OwnCounts() []about.Count { return nic.OwnCountsOf(d.inner) }
 
 // PacketStats implements nic.PacketCounter for the device below.
 func (d *Device) PacketStats() netstats.Packets { return nic.PacketStatsOf(d.inner) }

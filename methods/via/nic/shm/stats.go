@@ -1,41 +1,38 @@
 package shm
 
-// Stats are a device's counters since it was opened.
-type Stats struct {
-	// Sent and Received count messages; RDMACalls counts process_vm_* calls
-	// and RDMABytes what they moved.
-	Sent, Received       uint64
-	RDMACalls, RDMABytes uint64
-	// FileBytes counts bytes of files put into memory of the other side that is mapped here.
-	FileBytes uint64
-	// Dropped counts messages of unreliable ports that had no receive.
-	Dropped uint64
-	// DoorbellsRung counts wake-ups sent to the other side, DoorbellsHeard those received.
-	DoorbellsRung, DoorbellsHeard uint64
-	// Looks counts epoll calls from Poll, Sleeps those that blocked.
-	Looks, Sleeps uint64
-	// Cooled counts ports that changed from polling to their doorbell.
-	Cooled uint64
-	// TrimmedBytes counts buffer memory given back by idle connections.
-	TrimmedBytes uint64
+import "github.com/viaduct-hpc/viaduct/bmi/about"
 
-	// Connections made, and those that ended because the other side died or broke the rules.
-	Connected, PeersDied, ProtocolErrors uint64
-	// Strangers counts sockets refused for their user, Malformed those whose first message was not in our
-	// format, WrongVersion those with another version, HalfOpen those that sent nothing in time or were
-	// crowded out. Probed counts those that closed without sending anything, as a device does that checks
-	// whether a name is still in use.
-	Strangers, Malformed, WrongVersion, HalfOpen, Probed uint64
-	// OtherUsers counts connections of users other than ours and root, and UserLimit those refused because
-	// their user had its share of connections or of requests.
-	OtherUsers, UserLimit uint64
-	// OutOfResources counts connections lost to a limit of this process or
-	// machine; Swept counts socket files of dead processes removed.
-	OutOfResources, Swept uint64
-	// DeregisterBusy counts ErrBusy of Deregister.
-	DeregisterBusy uint64
-	// Hot and Conns are the present numbers of polled and of all connections.
-	Hot, Conns int
+// Stats are a device's counters since it was opened. The tags describe them for tools (package
+// bmi/about).
+type Stats struct {
+	Sent           uint64 `about:"messages sent"`
+	Received       uint64 `about:"messages received"`
+	RDMACalls      uint64 `about:"process_vm_readv and process_vm_writev calls"`
+	RDMABytes      uint64 `about:"bytes that these moved"`
+	FileBytes      uint64 `about:"bytes of files put into memory of the other side that is mapped here"`
+	Dropped        uint64 `about:"messages of unreliable ports that had no receive"`
+	DoorbellsRung  uint64 `about:"wake-ups sent to the other side"`
+	DoorbellsHeard uint64 `about:"wake-ups received"`
+	Looks          uint64 `about:"epoll calls from Poll"`
+	Sleeps         uint64 `about:"epoll calls that blocked"`
+	Cooled         uint64 `about:"ports that changed from polling to their doorbell"`
+	TrimmedBytes   uint64 `about:"bytes of buffers given back by idle connections"`
+
+	Connected      uint64 `about:"connections made"`
+	PeersDied      uint64 `about:"connections that ended because the other side died"`
+	ProtocolErrors uint64 `about:"connections that ended because the other side broke the rules"`
+	Strangers      uint64 `about:"sockets refused for their user"`
+	Malformed      uint64 `about:"sockets refused because their first message was not in our format"`
+	WrongVersion   uint64 `about:"sockets refused for another version"`
+	HalfOpen       uint64 `about:"sockets closed because they sent nothing in time, or were crowded out"`
+	Probed         uint64 `about:"sockets that closed without sending anything, as a device does that checks whether a name is still in use"`
+	OtherUsers     uint64 `about:"connections of users other than ours and root"`
+	UserLimit      uint64 `about:"connections refused because their user had its share of connections or of requests"`
+	OutOfResources uint64 `about:"connections lost to a limit of this process or machine"`
+	Swept          uint64 `about:"socket files of dead processes removed"`
+	DeregisterBusy uint64 `about:"times memory could not be deregistered yet"`
+	Hot            int    `about:"connections that are polled"`
+	Conns          int    `about:"connections"`
 }
 
 // Stats returns the counters. Like all methods of a device it must be called by the owner.
@@ -52,3 +49,6 @@ func (d *Device) Stats() Stats {
 	}
 	return s
 }
+
+// OwnCounts implements nic.OwnCounter.
+func (d *Device) OwnCounts() []about.Count { return about.Counts("nic", d.Stats()) }

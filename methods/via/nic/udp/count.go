@@ -40,11 +40,17 @@ func (n *linkCount) stats() netstats.Link {
 
 // LinkStats implements nic.LinkCounter.
 func (d *Device) LinkStats() netstats.Link {
+	sum := d.lanes()
+	return sum.stats()
+}
+
+// lanes sums up the lanes of all connections, past and present.
+func (d *Device) lanes() linkCount {
 	sum := d.past
 	for _, c := range d.conns {
 		sum.add(c)
 	}
-	return sum.stats()
+	return sum
 }
 
 // LinkStats implements nic.LinkCounter. Retransmissions after the port has left

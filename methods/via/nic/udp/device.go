@@ -48,6 +48,7 @@ type Device struct {
 	opts      Provider
 	clock     func() time.Duration
 	log       *slog.Logger
+	timedOut  func(remote string)
 	datagrams dgram.Device
 	sleeper   dgram.Sleeper // datagrams, if it supports sleeping; else nil
 	guard     *secure.Guard
@@ -78,7 +79,7 @@ var _ nic.Device = (*Device)(nil)
 
 func newDevice(p Provider, cfg nic.Config, k keys, datagrams dgram.Device) (*Device, error) {
 	d := &Device{
-		opts: p, clock: cfg.Clock, log: cfg.Log, datagrams: datagrams,
+		opts: p, clock: cfg.Clock, log: cfg.Log, timedOut: cfg.TimedOut, datagrams: datagrams,
 		listens:  cfg.Listen != "",
 		conns:    make(map[uint32]*conn),
 		theirs:   make(map[theirKey]*conn),

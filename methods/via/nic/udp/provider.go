@@ -80,6 +80,9 @@ func (p Provider) Open(cfg nic.Config) (nic.Device, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
+	if cfg.TimedOut == nil {
+		cfg.TimedOut = func(string) {}
+	}
 	if p.Random == nil {
 		p.Random = rand.Reader
 	}

@@ -111,8 +111,11 @@ func (c *conn) expire() {
 			c.fail(c.silent(lane, err))
 			return
 		}
-		if n := l.Unanswered(); n > unanswered && n >= turnBackAfter {
-			c.seek(uint8(lane))
+		if n := l.Unanswered(); n > unanswered {
+			d.timedOut(c.name)
+			if n >= turnBackAfter {
+				c.seek(uint8(lane))
+			}
 		}
 	}
 	c.lookForHole()

@@ -173,38 +173,22 @@ type Arrival struct {
 
 // Stats are counts since Open. "Packets" are datagrams, never groups of them.
 type Stats struct {
-	// Sent and SentBytes: packets that were sent, and their payload.
-	Sent, SentBytes uint64
-	// SendCalls: calls of the layer below to send.
-	SendCalls uint64
-	// SentGrouped: those of Sent that were sent several in one call (GSO).
-	SentGrouped uint64
-	// TooBig: packets dropped by Send because they exceeded the path's limit.
-	TooBig uint64
-	// Unsent: packets dropped by Send for other reasons: no route, forbidden, empty,
-	// too many pieces, out of memory.
-	Unsent uint64
-	// Full: how often Send returned ErrAgain.
-	Full uint64
+	Sent        uint64 `about:"packets sent"`
+	SentBytes   uint64 `about:"payload of the packets sent, in bytes"`
+	SendCalls   uint64 `about:"calls of the layer below to send"`
+	SentGrouped uint64 `about:"packets sent several in one call (GSO)"`
+	TooBig      uint64 `about:"packets dropped because they exceeded the path's limit"`
+	Unsent      uint64 `about:"packets dropped for other reasons: no route, forbidden, empty, too many pieces, out of memory"`
+	Full        uint64 `about:"times there was no room to send"`
 
-	// Received and ReceivedBytes: packets that Recv returned, and their payload.
-	Received, ReceivedBytes uint64
-	// RecvCalls: calls of the layer below to receive, including those that returned
-	// nothing.
-	RecvCalls uint64
-	// ReceivedGrouped: those of Received that came several in one call (GRO).
-	ReceivedGrouped uint64
-	// Overflowed: packets dropped before Recv because the buffer was full. The count
-	// may be updated only with the next arrival.
-	Overflowed uint64
-	// Truncated: packets dropped by Recv because they did not fit into their room.
-	// Of several in one call it counts those known to be lost.
-	Truncated uint64
-	// Empty: packets without a byte.
-	Empty uint64
-	// Odd: arrivals dropped because the layer below described them inconsistently (a
-	// sender without an address, impossible sizes).
-	Odd uint64
+	Received        uint64 `about:"packets received"`
+	ReceivedBytes   uint64 `about:"payload of the packets received, in bytes"`
+	RecvCalls       uint64 `about:"calls of the layer below to receive, including those that returned nothing"`
+	ReceivedGrouped uint64 `about:"packets received several in one call (GRO)"`
+	Overflowed      uint64 `about:"packets dropped because the buffer was full; the count may be updated only with the next arrival"`
+	Truncated       uint64 `about:"packets dropped because they did not fit into their room; of several in one call, those known to be lost"`
+	Empty           uint64 `about:"packets without a byte"`
+	Odd             uint64 `about:"arrivals dropped because the layer below described them inconsistently"`
 }
 
 // A Sleeper is a Device whose owner can block until one of its sockets is ready. A

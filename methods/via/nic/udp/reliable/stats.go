@@ -2,20 +2,20 @@ package reliable
 
 // Stats are the counts of a lane.
 type Stats struct {
-	Sent       uint64 // segments, once each
-	Resent     uint64 // transmissions beyond the first
-	Lost       uint64 // transmissions found lost because later ones arrived
-	Late       uint64 // of those, arrived after all before they were retransmitted
-	Spurious   uint64 // retransmissions that were not needed, as far as acks tell
-	Timeouts   uint64 // transmissions repeated because nothing arrived
-	Arrived    uint64 // segments of the peer, once each
-	Duplicates uint64 // segments of the peer that had arrived before
-	Refused    uint64 // segments of the peer for which there was no room
-	Beyond     uint64 // segments beyond the window: the peer breaks the rules
-	AcksSent   uint64 // packets that acked new arrivals
-	AcksTaken  uint64 // packets with an ack, whether new or not
-	Impossible uint64 // packets that ack segments that were never sent
-	BadEchoes  uint64 // echoes that are impossible
+	Sent       uint64 `about:"segments, once each"`
+	Resent     uint64 `about:"transmissions beyond the first"`
+	Lost       uint64 `about:"transmissions found lost because later ones arrived"`
+	Late       uint64 `about:"transmissions found lost that arrived after all, before they were retransmitted"`
+	Spurious   uint64 `about:"retransmissions that were not needed, as far as acks tell"`
+	Timeouts   uint64 `about:"transmissions repeated because nothing arrived"`
+	Arrived    uint64 `about:"segments of the peer, once each"`
+	Duplicates uint64 `about:"segments of the peer that had arrived before"`
+	Refused    uint64 `about:"segments of the peer for which there was no room"`
+	Beyond     uint64 `about:"segments beyond the window: the peer breaks the rules"`
+	AcksSent   uint64 `about:"packets that acked new arrivals"`
+	AcksTaken  uint64 `about:"packets with an ack, whether new or not"`
+	Impossible uint64 `about:"packets that ack segments that were never sent"`
+	BadEchoes  uint64 `about:"echoes that are impossible"`
 }
 
 // Add adds the counts of another lane.
