@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/bmi/about"
 	"github.com/viaduct-hpc/viaduct/plugins/host"
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
 )
@@ -152,6 +154,7 @@ func (s *session) Stats(peers []bmi.PeerStats) (bmi.MethodStats, []bmi.PeerStats
 		return bmi.MethodStats{}, peers
 	}
 	counted.Method.Method, counted.Method.CopiedBytes = s.names.registered, s.inner.CopiedBytes()
+	counted.Method.Own = slices.DeleteFunc(counted.Method.Own, func(c about.Count) bool { return !c.Valid() })
 	for _, p := range counted.Peers {
 		p.Method, p.Addr, p.State = s.names.registered, printable(s.names.fromPlugin(p.Addr)), printable(p.State)
 		peers = append(peers, p)

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/bmi/about"
 	"github.com/viaduct-hpc/viaduct/bmi/bmitest"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/plugins"
@@ -206,8 +207,12 @@ func (l liar) Ping(ctx context.Context, q *proto.PingRequest) (*proto.PingReply,
 
 func (l liar) Stats(ctx context.Context, q *proto.StatsRequest) (*proto.StatsReply, error) {
 	r, err := l.Server.Stats(ctx, q)
-	if os.Getenv(lieEnv) == "stats" {
+	switch os.Getenv(lieEnv) {
+	case "stats":
 		r.Json = []byte(`{"Method": 7`)
+	case "counts":
+		r.Json = []byte(`{"Method": {"Own": [{"Name": "nic.good", "Text": "fine", "Values": [5]}, {"Name": "nic.bad", "Class": 200, "Values": [1]},
+			{"Name": "\u001b[2J", "Values": [1]}, {"Name": "nic.none"}]}}`)
 	}
 	return r, err
 }
@@ -336,6 +341,11 @@ func TestLiesLater(t *testing.T) {
 	a, b := open(t, "stats"), open(t, "stats")
 	talk(t, a, b, 10)
 	require.Empty(t, a.Stats().Peers)
+
+	o = lies("counts")
+	o.Names = map[string]string{bmitest.Name: "counts"}
+	load(t, o)
+	require.Equal(t, []about.Count{{Name: "nic.good", Text: "fine", Values: []uint64{5}}}, open(t, "counts").Stats().Methods[0].Own)
 }
 
 // TestMethodOptions: the options of a plugin's method must be texts.

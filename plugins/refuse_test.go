@@ -257,6 +257,10 @@ func TestNamesOfAddresses(t *testing.T) {
 		require.Equal(t, far, peer.Method)
 	}
 	require.NotEmpty(t, a.Stats().Peers)
+	own := a.Stats().Methods[0].Own
+	require.Len(t, own, 5, "of the loop in the plugin's process")
+	require.Equal(t, "loop.turns", own[0].Name)
+	require.Positive(t, own[0].Values[0])
 	_, err = a.Lookup("far://" + strings.Repeat("x", 1<<16))
 	require.ErrorIs(t, err, bmi.ErrBadAddress)
 	_, err = bmi.Open(t.Context(), bmi.Config{Listen: []string{"far://bob"}})

@@ -25,6 +25,8 @@ type Count struct {
 	Text   string
 	Class  Class
 	States []string `json:",omitempty"` // names of the values of a State
+	// Nanoseconds: the values are times. Those of a Timer are.
+	Nanoseconds bool `json:",omitempty"`
 	// Values has one number, or one for each rank of a communicator. It is empty in a description.
 	Values []uint64 `json:",omitempty"`
 	// Watch starts to observe a HighWatermark from now on. It is nil in a description.

@@ -3,7 +3,9 @@ package about
 import (
 	"cmp"
 	"reflect"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 )
@@ -21,34 +23,72 @@ const (
 // Counts returns the fields of a structure of counters, whose names begin with prefix and a dot. A
 // uint64 is a Counter, an int a Level, and a time.Duration is Generic, in nanoseconds.
 func Counts(prefix string, structure any) []Count {
-	var all []Count
-	eachField(prefix, reflect.ValueOf(structure), func(name, text string, f reflect.StructField, v reflect.Value) {
+	v := reflect.ValueOf(structure)
+	p := planOf(prefix, v.Type())
+	all, values := slices.Clone(p.counts), make([]uint64, len(p.counts))
+	for i := range all {
+		c, f := &all[i], v.FieldByIndex(p.fields[i])
+		switch f.Kind() {
+		case reflect.String:
+			values[i] = indexOf(c.States, f.String())
+		case reflect.Uint64:
+			values[i] = f.Uint()
+		default:
+			values[i] = uint64(max(f.Int(), 0))
+		}
+		c.Values = values[i : i+1 : i+1]
+	}
+	return all
+}
+
+// A plan is what Counts finds out about a type, once.
+type plan struct {
+	counts []Count // descriptions
+	fields [][]int // which fields of the structure they are
+}
+
+type planKey struct {
+	prefix string
+	of     reflect.Type
+}
+
+// plans are the plans by planKey. There are as many as there are structures of counters in the program.
+var plans sync.Map
+
+func planOf(prefix string, of reflect.Type) *plan {
+	key := planKey{prefix, of}
+	if p, ok := plans.Load(key); ok {
+		return p.(*plan)
+	}
+	p := new(plan)
+	eachField(prefix, of, nil, func(name, text string, f reflect.StructField, index []int) {
 		c := Count{Name: name, Text: text}
 		switch {
-		case f.Tag.Get(statesTag) != "":
+		case f.Tag.Get(statesTag) != "" && f.Type.Kind() == reflect.String:
 			c.Class, c.States = State, strings.Split(f.Tag.Get(statesTag), ",")
-			c.Values = []uint64{indexOf(c.States, v.String())}
-		case v.Kind() == reflect.Uint64:
-			c.Values = []uint64{v.Uint()}
-		case v.Kind() == reflect.Int:
-			c.Class, c.Values = Level, []uint64{uint64(max(v.Int(), 0))}
-		case v.Type() == reflect.TypeFor[time.Duration]():
-			c.Class, c.Values = Generic, []uint64{uint64(max(v.Int(), 0))}
+		case f.Type.Kind() == reflect.Uint64:
+		case f.Type.Kind() == reflect.Int:
+			c.Class = Level
+		case f.Type == reflect.TypeFor[time.Duration]():
+			c.Class, c.Nanoseconds = Generic, true
 		default:
 			panic("about: " + name + " is no counter")
 		}
 		if class, ok := f.Tag.Lookup(classTag); ok {
 			c.Class = classOf(class)
 		}
-		all = append(all, c)
+		p.counts, p.fields = append(p.counts, c), append(p.fields, index)
 	})
-	return all
+	plans.Store(key, p)
+	return p
 }
 
 // Settings returns the fields of a structure of options.
 func Settings(prefix string, structure any) []Setting {
 	var all []Setting
-	eachField(prefix, reflect.ValueOf(structure), func(name, text string, f reflect.StructField, v reflect.Value) {
+	whole := reflect.ValueOf(structure)
+	eachField(prefix, whole.Type(), nil, func(name, text string, f reflect.StructField, index []int) {
+		v := whole.FieldByIndex(index)
 		s := Setting{Name: name, Text: text, Env: f.Tag.Get(envTag)}
 		switch {
 		case v.Type() == reflect.TypeFor[time.Duration]():
@@ -69,19 +109,19 @@ func Settings(prefix string, structure any) []Setting {
 	return all
 }
 
-// eachField calls fn for each field with a text.
-func eachField(prefix string, structure reflect.Value, fn func(name, text string, f reflect.StructField, v reflect.Value)) {
-	for i := range structure.NumField() {
-		f, v := structure.Type().Field(i), structure.Field(i)
+// eachField calls fn for each field with a text. within is the index of the structure in the whole.
+func eachField(prefix string, of reflect.Type, within []int, fn func(name, text string, f reflect.StructField, index []int)) {
+	for i := range of.NumField() {
+		f, index := of.Field(i), append(slices.Clone(within), i)
 		text := f.Tag.Get(textTag)
 		described := text != "" && text != "-"
 		switch name := prefix + "." + cmp.Or(f.Tag.Get(nameTag), nameOf(f.Name)); {
-		case f.Anonymous && v.Kind() == reflect.Struct:
-			eachField(prefix, v, fn)
-		case described && v.Kind() == reflect.Struct:
-			eachField(name, v, fn)
+		case f.Anonymous && f.Type.Kind() == reflect.Struct:
+			eachField(prefix, f.Type, index, fn)
+		case described && f.Type.Kind() == reflect.Struct:
+			eachField(name, f.Type, index, fn)
 		case described:
-			fn(name, text, f, v)
+			fn(name, text, f, index)
 		}
 	}
 }

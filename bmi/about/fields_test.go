@@ -2,6 +2,7 @@ package about
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,8 +42,8 @@ func TestCounts(t *testing.T) {
 		{Name: "x.sent", Text: "things sent", Class: Counter, Values: []uint64{3}},
 		{Name: "x.inner.lost", Text: "lost things", Class: Level, Values: []uint64{0}},
 		{Name: "x.state", Text: "state", Class: State, States: []string{"IDLE", "BUSY"}, Values: []uint64{1}},
-		{Name: "x.spent", Text: "time spent", Class: Timer, Values: []uint64{5}},
-		{Name: "x.p50", Text: "median", Class: Generic, Values: []uint64{7}},
+		{Name: "x.spent", Text: "time spent", Class: Timer, Nanoseconds: true, Values: []uint64{5}},
+		{Name: "x.p50", Text: "median", Class: Generic, Nanoseconds: true, Values: []uint64{7}},
 	}, got)
 	assert.Panics(t, func() {
 		Counts("x", struct {
@@ -83,4 +84,29 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("ABOUT_TEST_NAME", "secret")
 	assert.Equal(t, "secret", FromEnv("x.name", "ABOUT_TEST_NAME", "a name").Value)
 	assert.Equal(t, true, SecretFromEnv("x.key", "ABOUT_TEST_NAME", "whether there is a key").Value)
+}
+
+// TestValid: what an untrusted process says must look like what a trusted one says.
+func TestValid(t *testing.T) {
+	for _, c := range Counts("nic", counters{}) {
+		assert.Equal(t, c.Class != State, c.Valid(), c.Name)
+	}
+	for what, change := range map[string]func(c *Count){
+		"no name":         func(c *Count) { c.Name = "" },
+		"a long name":     func(c *Count) { c.Name = strings.Repeat("x", nameBytesMax+1) },
+		"a strange name":  func(c *Count) { c.Name = "nic.Sent" },
+		"a long text":     func(c *Count) { c.Text = strings.Repeat("x", textBytesMax+1) },
+		"no UTF-8":        func(c *Count) { c.Text = "\xff" },
+		"an escape":       func(c *Count) { c.Text = "\x1b[2J" },
+		"no value":        func(c *Count) { c.Values = nil },
+		"several values":  func(c *Count) { c.Values = []uint64{1, 2} },
+		"names of states": func(c *Count) { c.States = []string{"on"} },
+		"no such class":   func(c *Count) { c.Class = Generic + 1 },
+		"a watermark":     func(c *Count) { c.Class = HighWatermark },
+	} {
+		c := Count{Name: "nic.sent", Text: "things sent", Values: []uint64{1}}
+		require.True(t, c.Valid())
+		change(&c)
+		assert.False(t, c.Valid(), what)
+	}
 }

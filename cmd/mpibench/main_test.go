@@ -77,6 +77,26 @@ func TestUnderMpiexec(t *testing.T) {
 	assert.Equal(t, []string{"latency", "latency", "rate", "rate", "allreduce", "allreduce", "barrier"}, tests)
 }
 
+func TestVariables(t *testing.T) {
+	out, errs, code := bench(t, "2", "-iterations", "10", "-sizes", "8", "-pin", "off", "-vars", "latency")
+	require.Zero(t, code, "%s%s", out, errs)
+	for _, line := range []string{
+		`VARIABLE +VALUE +MEANING`, `bmi\.spin_max +400µs  how long a call polls`, `mpi\.method +""  methods`, `bmi\.via\+shm\.unexpected_sent +[1-9]\d*  unexpected messages sent`,
+		`mpi\.comm\.peer\.state +INIT READY  state of the connection`, `bmi\.slept +[\d.]+m?[nµ]?s  time slept`,
+	} {
+		assert.Regexp(t, "(?m)^"+line, out)
+	}
+	out, errs, code = bench(t, "2", "-iterations", "10", "-sizes", "8", "-pin", "off", "-json", "-vars=mpi.comm.peer.messages", "latency")
+	require.Zero(t, code, "%s%s", out, errs)
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	require.Len(t, lines, 3, out)
+	var v mpiperf.Variable
+	require.NoError(t, json.Unmarshal([]byte(lines[1]), &v))
+	assert.Equal(t, "mpi.comm.peer.messages_received", v.Name)
+	assert.Equal(t, "counter", v.Kind)
+	assert.Len(t, v.Value, 2, "one for each rank")
+}
+
 func TestTableForPeople(t *testing.T) {
 	out, errs, code := bench(t, "3", "-iterations", "5", "-sizes", "8", "-ranks", "2,3", "-pin", "off", "bcast")
 	require.Zero(t, code, "%s%s", out, errs)
@@ -116,6 +136,7 @@ func TestMistakesAreSaidOnce(t *testing.T) {
 		`9 ranks of a job that has 2`:       {"-ranks", "9", "barrier"},
 		`-tune writes a table`:              {"-tune", "/dev/null", "-json"},
 		`bad -window 0`:                     {"-window", "0"},
+		`shows no -vars`:                    {"-tune", "/dev/null", "-vars"},
 		`none of the sizes is one for scan`: {"-sizes", "7", "scan"},
 	} {
 		t.Run(text, func(t *testing.T) {

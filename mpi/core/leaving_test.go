@@ -23,6 +23,12 @@ func TestLeavingUnheard(t *testing.T) {
 			leaver := newLeaver(t, d)
 			r, err := leaver.scope.Irecv(room(4), 1, 2)
 			require.NoError(t, err)
+			var left []*core.Proc
+			defer d.e.Observe(func(ev core.Event) {
+				if ev.Kind == core.ProcessLeft {
+					left = append(left, ev.Proc)
+				}
+			})()
 			unheard := leaver.takes()
 			if helloFirst {
 				leaver.hello()
@@ -42,6 +48,7 @@ func TestLeavingUnheard(t *testing.T) {
 			require.ErrorIs(t, err, errclass.ProcFailed)
 			require.ErrorContains(t, err, "has finalized")
 			assert.NoError(t, leaver.proc.Err(), "it did not fail")
+			assert.Equal(t, []*core.Proc{leaver.proc}, left, "an event says so")
 		})
 	}
 }

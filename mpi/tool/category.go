@@ -34,6 +34,7 @@ var layers = map[string]string{
 // parts are the categories of a method, by the last parts of their names.
 var parts = map[string]string{
 	"errors":       "what went wrong, by kind",
+	"loop":         "the loop that polls the method in its own process",
 	"link":         "what it took to make lossy links reliable",
 	"packets":      "packets",
 	"plugin":       "the process that the method is in",

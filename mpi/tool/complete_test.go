@@ -23,6 +23,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/core"
 	"github.com/viaduct-hpc/viaduct/mpi/tool"
 	"github.com/viaduct-hpc/viaduct/plugins"
+	"github.com/viaduct-hpc/viaduct/plugins/guest"
 )
 
 // leaves returns the fields of a structure of which there must be variables, and checks that each has
@@ -68,7 +69,7 @@ func numbered(v reflect.Value, n uint64) uint64 {
 func TestEveryCounterIsAVariable(t *testing.T) {
 	for _, structure := range []any{
 		new(bmi.MethodStats), new(bmi.PeerStats), new(bmi.EndpointStats), new(core.Stats),
-		new(shm.Stats), new(udp.Stats), new(dgram.Stats), new(reliable.Stats), new(vipl.SystemInfo),
+		new(shm.Stats), new(udp.Stats), new(dgram.Stats), new(reliable.Stats), new(vipl.SystemInfo), new(guest.LoopStats),
 	} {
 		v := reflect.ValueOf(structure).Elem()
 		t.Run(v.Type().String(), func(t *testing.T) {

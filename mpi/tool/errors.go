@@ -10,7 +10,6 @@ type Code string
 const (
 	ErrInvalid         Code = "MPI_T_ERR_INVALID"
 	ErrNotInitialized  Code = "MPI_T_ERR_NOT_INITIALIZED"
-	ErrNotSupported    Code = "MPI_T_ERR_NOT_SUPPORTED"
 	ErrInvalidName     Code = "MPI_T_ERR_INVALID_NAME"
 	ErrInvalidHandle   Code = "MPI_T_ERR_INVALID_HANDLE"
 	ErrInvalidSession  Code = "MPI_T_ERR_INVALID_SESSION"

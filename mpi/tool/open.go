@@ -59,18 +59,19 @@ func (t *Interface) live() error {
 // A binding is an object and the source of its variables.
 type binding struct {
 	source about.Source
+	index  int // of the source
 	object any
 }
 
 // bindings returns the sources of an object: nil means the process.
 func (t *Interface) bindings(object any) []binding {
 	var all []binding
-	for _, s := range about.Sources() {
+	for i, s := range about.Sources() {
 		switch {
 		case object == nil && s.Binding == about.Process:
-			all = append(all, binding{s, t.p})
+			all = append(all, binding{s, i, t.p})
 		case object != nil && s.Binding != about.Process:
-			all = append(all, binding{s, object})
+			all = append(all, binding{s, i, object})
 		}
 	}
 	return all

@@ -8,7 +8,7 @@ import (
 )
 
 // A Variable describes a performance variable (MPI-4.1, 15.3.7): something that the library
-// measures. Values are unsigned numbers of 64 bits; times are in nanoseconds.
+// measures. Values are unsigned numbers of 64 bits.
 type Variable struct {
 	Name, Text string
 	Category   string
@@ -16,6 +16,8 @@ type Variable struct {
 	Verbosity  Verbosity
 	Binding    Binding
 	Enum       Enum // of a State
+	// Nanoseconds: the values are times.
+	Nanoseconds bool
 	// ReadOnly variables cannot be reset or written. Continuous ones are always active: they cannot
 	// be started or stopped. Reading and resetting the others is one atomic step.
 	ReadOnly, Continuous, Atomic bool
@@ -25,7 +27,7 @@ func variableOf(b about.Binding, c about.Count) Variable {
 	fixed := c.Class != about.Counter && c.Class != about.Timer && c.Class != about.HighWatermark
 	return Variable{
 		Name: c.Name, Text: c.Text, Category: categoryOf(c.Name), Class: c.Class,
-		Verbosity: verbosityOf(categoryOf(c.Name)), Binding: b, Enum: c.States,
+		Verbosity: verbosityOf(categoryOf(c.Name)), Binding: b, Enum: c.States, Nanoseconds: c.Nanoseconds,
 		ReadOnly: fixed, Continuous: fixed, Atomic: !fixed,
 	}
 }
@@ -37,8 +39,8 @@ func (t *Interface) Performance() ([]Variable, error) {
 		return nil, err
 	}
 	var all []Variable
-	for _, s := range about.Sources() {
-		b := binding{s, nil}
+	for i, s := range about.Sources() {
+		b := binding{s, i, nil}
 		if s.Binding == about.Process {
 			b.object = t.p
 		}

@@ -26,6 +26,7 @@ type Handle struct {
 	// Guarded by Session.mu.
 	freed   bool
 	running bool
+	at      int      // where the variable was among those of its source, the last time
 	sum     []uint64 // counted in earlier runs
 	base    []uint64 // the count when this run began
 	mark    about.Watermark
@@ -147,31 +148,27 @@ func (s *Session) Read() ([][]uint64, error) {
 }
 
 // A snapshot is what is measured of some objects at one moment.
-type snapshot map[any]map[string]about.Count
+type snapshot map[snapshotKey][]about.Count
 
-// of returns the count of a handle.
-func (now snapshot) of(h *Handle) about.Count {
-	key := struct {
-		object any
-		about.Binding
-	}{h.b.object, h.Binding}
-	counts := now[key]
-	if counts == nil {
-		counts = make(map[string]about.Count)
-		for _, b := range h.s.t.bindingsLike(h.b) {
-			for _, c := range b.counts() {
-				counts[c.Name] = c
-			}
-		}
-		now[key] = counts
-	}
-	return counts[h.Name]
+type snapshotKey struct {
+	source int
+	object any
 }
 
-// bindingsLike returns all sources of the object of a binding.
-func (t *Interface) bindingsLike(b binding) []binding {
-	if b.source.Binding == about.Process {
-		return t.bindings(nil)
+// of returns the count of a handle; one without values if it is gone.
+func (now snapshot) of(h *Handle) about.Count {
+	key := snapshotKey{h.b.index, h.b.object}
+	counts, ok := now[key]
+	if !ok {
+		counts = h.b.counts()
+		now[key] = counts
 	}
-	return t.bindings(b.object)
+	if h.at >= len(counts) || counts[h.at].Name != h.Name { // other variables have come, or gone
+		h.at = slices.IndexFunc(counts, func(c about.Count) bool { return c.Name == h.Name })
+		if h.at < 0 {
+			h.at = 0
+			return about.Count{}
+		}
+	}
+	return counts[h.at]
 }

@@ -70,11 +70,11 @@ type Loop struct {
 
 // LoopStats are counters.
 type LoopStats struct {
-	Turns     uint64 // of the Engine, up to the latest sleep
-	Sleeps    uint64 // times the Loop slept on the method
-	Pauses    uint64 // short waits because the method refused to sleep
-	SpinsWon  uint64 // waits that ended while the Loop was still polling
-	SpinsLost uint64 // waits that polled in vain and then slept
+	Turns     uint64 `about:"turns of the loop, up to the latest sleep"`
+	Sleeps    uint64 `about:"times the loop slept on the method"`
+	Pauses    uint64 `about:"short waits because the method refused to sleep"`
+	SpinsWon  uint64 `about:"waits that ended while the loop was still polling"`
+	SpinsLost uint64 `about:"waits that polled in vain and then slept"`
 }
 
 type loopCounters struct{ turns, sleeps, pauses, spinsWon, spinsLost atomic.Uint64 }

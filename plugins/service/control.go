@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/bmi/about"
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
 )
 
@@ -110,7 +111,8 @@ func (s *Server) InRange(ctx context.Context, req *proto.InRangeRequest) (*proto
 	return &proto.InRangeReply{Inside: inside}, nil
 }
 
-// Stats implements proto.MethodServer. The counters of a method that does not count are 0.
+// Stats implements proto.MethodServer. The counters of a method that does not count are 0. The loop of
+// the session is counted as one of its own.
 func (s *Server) Stats(ctx context.Context, req *proto.StatsRequest) (*proto.StatsReply, error) {
 	var counts struct {
 		Method bmi.MethodStats
@@ -124,6 +126,9 @@ func (s *Server) Stats(ctx context.Context, req *proto.StatsRequest) (*proto.Sta
 	})
 	if err != nil {
 		return nil, err
+	}
+	if one, err := s.find(req.Session); err == nil {
+		counts.Method.Own = append(counts.Method.Own, about.Counts("loop", one.loop.Stats())...)
 	}
 	if failure != nil {
 		return nil, status.Error(codes.Aborted, valid(failure.Error()))

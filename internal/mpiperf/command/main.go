@@ -41,6 +41,7 @@ type options struct {
 	pin          string
 	check, json  bool
 	tune         string
+	vars         string // prefix of the names to show; "": none
 }
 
 // Main runs the command with the arguments behind its name, and returns the exit code. A
@@ -94,12 +95,47 @@ func (a *App) measure(ctx context.Context, p *mpi.Process, opt options, plan mpi
 	if opt.tune != "" {
 		return a.tune(p, opt.tune, plan)
 	}
-	if opt.json {
-		return mpiperf.Run(p, plan, func(r mpiperf.Result) error { return r.WriteJSON(a.Out) })
-	}
 	table := mpiperf.Table{W: a.Out}
-	return mpiperf.Run(p, plan, table.Add)
+	report := table.Add
+	if opt.json {
+		report = func(r mpiperf.Result) error { return r.WriteJSON(a.Out) }
+	}
+	if opt.vars == "" {
+		return mpiperf.Run(p, plan, report)
+	}
+	return a.withVariables(p, opt, func() error { return mpiperf.Run(p, plan, report) })
 }
+
+// withVariables measures, and then writes the variables of the tools interface of rank 0.
+func (a *App) withVariables(p *mpi.Process, opt options, measure func() error) error {
+	v, err := mpiperf.WatchVariables(p)
+	if err != nil {
+		return err
+	}
+	if err := measure(); err != nil {
+		return err
+	}
+	prefix := opt.vars
+	if prefix == varsAll {
+		prefix = ""
+	}
+	all, err := v.Read(prefix)
+	if err != nil || p.World().Rank() != 0 {
+		return err
+	}
+	if !opt.json {
+		return mpiperf.WriteVariables(a.Out, all)
+	}
+	for _, one := range all {
+		if err := one.WriteJSON(a.Out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// varsAll is the value of -vars without one.
+const varsAll = "all"
 
 // tune measures algorithms and writes a tuning table, at rank 0. A file that cannot be written is an
 // error before anything is measured.
@@ -168,14 +204,19 @@ With -tune, the tests choose operations, whose algorithms are measured on the jo
 20 ms (-time) and sizes from 8 B to 1 MiB (-sizes). The fastest by size are written to a table that
 MPI_TUNING names in later jobs; comments in it say what was measured. -ranks adds smaller communicators.
 
+With -vars, the settings and counters of all layers follow, as rank 0 has them after the measurements:
+counts are those of the measurements, and several values are by rank. -vars=bmi.via+shm shows those
+whose names begin so. docs/mpi-variables.md lists all.
+
 With -json, one object a line: test, method, size, window, median, p99, unit, ranks, iterations,
-batches, min, avg, max, checked.
+batches, min, avg, max, checked; of -vars: variable, kind, value, text.
 
 Exit codes: 0 success, 1 failure, 2 bad command line.`,
 		Example: `  mpiexec -n 2 mpibench latency
   mpiexec -n 8 mpibench -sizes 8-64KiB -ranks 2,4,8 allreduce bcast
   mpiexec -n 4 mpibench -check -iterations 100 -json collectives
-  mpiexec -n 8 mpibench -tune machine.tuning -ranks 4,8 collectives`,
+  mpiexec -n 8 mpibench -tune machine.tuning -ranks 4,8 collectives
+  mpiexec -n 2 mpibench -vars rate`,
 		SilenceUsage: true, SilenceErrors: true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		Args:              cobra.ArbitraryArgs,
@@ -195,6 +236,8 @@ Exit codes: 0 success, 1 failure, 2 bad command line.`,
 	f.BoolVar(&opt.check, "check", false, "compare the contents of messages, too, in rounds that are not timed")
 	f.BoolVar(&opt.json, "json", false, "print one JSON object per line and measured point")
 	f.StringVar(&opt.tune, "tune", "", "measure the algorithms of collective operations, and write a table for MPI_TUNING to this file")
+	f.StringVar(&opt.vars, "vars", "", "list the variables of the tools interface after the measurements: all, or those whose names begin so")
+	f.Lookup("vars").NoOptDefVal = varsAll
 	cmd.SetOut(help)
 	cmd.SetErr(help)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{program.FlagError(cmd, err)} })
@@ -214,6 +257,8 @@ func (o *options) plan(tests []string) (p mpiperf.Plan, err error) {
 		return p, usageError{fmt.Errorf("bad -window %d: choose 1 to %d", o.window, mpiperf.WindowMax)}
 	case o.tune != "" && o.json:
 		return p, usageError{errors.New("-tune writes a table, and no -json")}
+	case o.tune != "" && o.vars != "":
+		return p, usageError{errors.New("-tune measures algorithms, and shows no -vars")}
 	case o.batches < 1:
 		return p, usageError{fmt.Errorf("bad -batches %d: choose 1 to %d", o.batches, mpiperf.BatchesMax)}
 	}
