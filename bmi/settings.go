@@ -26,16 +26,12 @@ func settingsOf(d Driver, options any) []about.Setting {
 }
 
 // Settings returns the settings of the endpoint and of all methods that the program has, those of
-// open methods as they were when the method was opened. Some can be changed. For a nil endpoint it
-// returns the defaults.
+// open methods as they were when the method was opened. Some can be changed.
 func (e *Endpoint) Settings() []about.Setting {
-	var cfg Config
-	if e != nil {
-		cfg = e.cfg
-		cfg.SpinMax = cmp.Or(e.monitor.SpinMax(), -1)
-		cfg.Limits.UnexpectedMessages, cfg.Limits.UnexpectedBytes = e.queue.limits()
-	}
-	all := about.Settings("bmi", cfg.withDefaults())
+	cfg := e.cfg
+	cfg.SpinMax = cmp.Or(e.monitor.SpinMax(), -1)
+	cfg.Limits.UnexpectedMessages, cfg.Limits.UnexpectedBytes = e.queue.limits()
+	all := about.Settings("bmi", cfg)
 	e.changeable(all)
 	return append(all, e.methodSettings()...)
 }
@@ -62,17 +58,13 @@ func (e *Endpoint) setLimit(messages, bytes int) error {
 
 // methodSettings returns the settings of all methods.
 func (e *Endpoint) methodSettings() (all []about.Setting) {
-	var open []*instance
-	var options map[string]any
-	if e != nil {
-		open, options = e.methods(), e.cfg.Options
-	}
+	open := e.methods()
 	for _, d := range Drivers() {
 		i := slices.IndexFunc(open, func(in *instance) bool { return in.info.Name == d.Name() })
 		if i >= 0 {
 			all = append(all, open[i].settings...)
 		} else {
-			all = append(all, settingsOf(d, options[d.Name()])...)
+			all = append(all, settingsOf(d, e.cfg.Options[d.Name()])...)
 		}
 	}
 	return all
