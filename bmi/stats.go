@@ -26,8 +26,8 @@ type MethodStats struct {
 	Link    netstats.Link    `about:"what it took to make lossy links reliable"`
 	Packets netstats.Packets `about:"packets, also those that belong to no connection"`
 
-	// Own are counters that only this method has, such as those of its NIC. Their names begin after
-	// the method's.
+	// Own are counters that only this method has, such as those of its NIC. Their names do not say
+	// the method: "nic.sent".
 	Own []about.Count `about:"-"`
 }
 

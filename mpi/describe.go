@@ -52,20 +52,15 @@ func processSettings(object any) []about.Setting {
 	o.Limits = p.engine.Limits()
 	o.RanksPerHost = p.told.ranksPerHost
 	all := about.Settings("mpi", o)
-	change := func(set func(l *core.Limits)) {
-		l := p.engine.Limits()
-		set(&l)
-		p.engine.SetLimits(l)
-	}
 	about.Changeable(all, "mpi.limits.eager_bytes_max", func(n int) error {
 		if n < 0 {
 			return errclass.New(errclass.Arg, "%d bytes: give a size, or 0 for the default", n)
 		}
-		change(func(l *core.Limits) { l.EagerBytesMax = n })
+		p.engine.ChangeLimits(func(l *core.Limits) { l.EagerBytesMax = n })
 		return nil
 	})
 	about.Changeable(all, "mpi.limits.late_time_max", func(d time.Duration) error {
-		change(func(l *core.Limits) { l.LateTimeMax = d })
+		p.engine.ChangeLimits(func(l *core.Limits) { l.LateTimeMax = d })
 		return nil
 	})
 	all = append(all,

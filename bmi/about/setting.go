@@ -10,9 +10,10 @@ type Setting struct {
 	Name string // layers and option, with dots: "bmi.spin_max"
 	Text string
 	Env  string // the environment variable that sets it; "" if none does
-	// Value is a bool, an int, a string or a time.Duration. In a description it is the zero value.
+	// Value is a bool, an int, a string or a time.Duration.
 	Value any
-	// Set changes the setting while the program runs. It is nil if the setting cannot be changed.
+	// Set changes the setting while the program runs, to a value of the type of Value. It is nil if the
+	// setting cannot be changed.
 	Set func(value any) error
 }
 

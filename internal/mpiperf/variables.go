@@ -77,7 +77,7 @@ func (v *Variables) Read(prefix string) (all []Variable, err error) {
 	}
 	for i, h := range v.handles {
 		one := Variable{Name: h.Name, Kind: h.Class.String(), Value: values[i], Text: h.Text, shown: shownValues(h, values[i])}
-		if h.Binding == 0 {
+		if h.Binding == tool.OfProcess {
 			one.Value = values[i][0]
 		}
 		all = append(all, one)

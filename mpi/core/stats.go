@@ -55,12 +55,14 @@ func (e *Engine) Limits() Limits {
 	return e.cfg.Limits
 }
 
-// SetLimits changes EagerBytesMax and LateTimeMax. The others are fixed: WindowBytes is what the
-// peers were told. Values that are 0 mean defaults, and EagerBytesMax is bounded as for New.
-func (e *Engine) SetLimits(l Limits) {
+// ChangeLimits lets change set EagerBytesMax and LateTimeMax. The others are fixed: WindowBytes is what
+// the peers were told. Values that are 0 mean defaults, and EagerBytesMax is bounded as for New.
+func (e *Engine) ChangeLimits(change func(l *Limits)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	own := &e.cfg.Limits
+	l := *own
+	change(&l)
 	own.EagerBytesMax, own.LateTimeMax = l.EagerBytesMax, l.LateTimeMax
 	*own = own.withDefaults()
 	for _, link := range e.links {

@@ -44,12 +44,29 @@ func verbosityOf(category string) Verbosity {
 // categoryOf returns the category of a variable or event: its name without the last part.
 func categoryOf(name string) string { return name[:max(strings.LastIndexByte(name, '.'), 0)] }
 
-// A Binding is the kind of object that a variable belongs to (MPI-4.1, 15.3.2): about.Process,
-// Communicator or Window.
+// A Binding is the kind of object that a variable belongs to (MPI-4.1, 15.3.2).
 type Binding = about.Binding
 
-// A Class says how a variable behaves (MPI-4.1, 15.3.7): about.Counter and so on.
+// Bindings.
+const (
+	OfProcess      = about.Process      // no object; MPI_T_BIND_NO_OBJECT
+	OfCommunicator = about.Communicator // an *mpi.Comm; MPI_T_BIND_MPI_COMM
+	OfWindow       = about.Window       // an *rma.Win; MPI_T_BIND_MPI_WIN
+)
+
+// A Class says how a variable behaves (MPI-4.1, 15.3.7).
 type Class = about.Class
+
+// Classes: MPI_T_PVAR_CLASS_COUNTER, and so on.
+const (
+	Counter       = about.Counter
+	Level         = about.Level
+	HighWatermark = about.HighWatermark
+	Size          = about.Size
+	Timer         = about.Timer
+	State         = about.State
+	Generic       = about.Generic
+)
 
 // An Enum is the values that a variable may have (MPI_T_enum_get_info, MPI_T_enum_get_item;
 // MPI-4.1, 15.3.5). A value is the index of its name.

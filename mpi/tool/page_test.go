@@ -12,9 +12,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/bmi/about"
 	"github.com/viaduct-hpc/viaduct/internal/golden"
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/tool"
+	"github.com/viaduct-hpc/viaduct/plugins"
+	"github.com/viaduct-hpc/viaduct/plugins/guest"
 )
 
 // listed are the methods of the page.
@@ -28,7 +31,7 @@ func TestPage(t *testing.T) {
 		fmt.Fprint(&p.out, `# Variables, categories and events of the tools interface
 
 `+"What `mpi/tool` shows ([mpi.md](mpi.md#tools)). METHOD is the name of a method, such as `via+shm`; a variable that not every method has is\n"+
-			"listed with those that do. `go test ./mpi/tool -run TestPage -update` writes this page; the test compares it with the program.\n")
+			"listed with those that do. PLUGIN is a method of a plugin. `go test ./mpi/tool -run TestPage -update` writes this page; the test compares it with the program.\n")
 		p.controls(i)
 		p.variables(i)
 		p.events(i)
@@ -111,10 +114,17 @@ func (p *page) controls(i *tool.Interface) {
 		if c.Env != "" {
 			env = "`" + c.Env + "`"
 		}
-		kind := strings.TrimPrefix(fmt.Sprintf("%T", c.Zero), "time.")
-		p.add(c.Name, c.Text, fmt.Sprintf("%s | %s | %s | %s", env, strings.ToLower(kind), c.Scope, c.Text))
+		p.add(c.Name, c.Text, fmt.Sprintf("%s | %s | %s | %s", env, kindOf(c.Zero), c.Scope, c.Text))
+	}
+	for _, s := range about.Settings("bmi.PLUGIN.plugin", plugins.Options{}) {
+		p.rows[s.Name] = []row{{"", fmt.Sprintf(" | %s | constant | %s", kindOf(s.Value), s.Text)}}
 	}
 	p.flush("Control variables", "| name | environment | type | scope | meaning |", len(listed))
+}
+
+// kindOf names the type of a setting.
+func kindOf(value any) string {
+	return strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", value), "time."))
 }
 
 func (p *page) variables(i *tool.Interface) {
@@ -126,6 +136,9 @@ func (p *page) variables(i *tool.Interface) {
 			text += ": " + strings.Join(v.Enum, ", ")
 		}
 		p.add(v.Name, v.Text, fmt.Sprintf("%s | %s | %s", v.Class, v.Binding, text))
+	}
+	for _, c := range about.Counts("bmi.PLUGIN.loop", guest.LoopStats{}) {
+		p.rows[c.Name] = []row{{"", fmt.Sprintf("%s | %s | %s", c.Class, tool.OfProcess, c.Text)}}
 	}
 	p.flush("Performance variables", "| name | class | of a | meaning |", 3) // tcps is not open
 }

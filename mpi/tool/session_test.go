@@ -1,6 +1,7 @@
 package tool_test
 
 import (
+	"slices"
 	"sync"
 	"testing"
 
@@ -203,6 +204,22 @@ func TestTree(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, []string{"mpi.comm.early", "mpi.comm.posted"}, c.Variables)
 		assert.Equal(t, []string{"mpi.comm.peer"}, c.Categories)
+	})
+}
+
+// TestVerbosity: the lower a layer is, the fewer want to see it.
+func TestVerbosity(t *testing.T) {
+	alone(t, "via+shm", func(t *testing.T, _ *mpi.Process, i *tool.Interface) {
+		all, err := i.Performance()
+		require.NoError(t, err)
+		for name, want := range map[string]tool.Verbosity{
+			"mpi.early": tool.UserBasic, "mpi.comm.peer.bytes_sent": tool.UserDetail, "bmi.polls": tool.TunerBasic, "bmi.via+shm.bytes_sent": tool.TunerDetail,
+			"bmi.via+shm.errors.protocol": tool.TunerAll, "bmi.via+shm.nic.looks": tool.DevDetail,
+		} {
+			found := slices.IndexFunc(all, func(v tool.Variable) bool { return v.Name == name })
+			require.GreaterOrEqual(t, found, 0, name)
+			assert.Equal(t, want, all[found].Verbosity, name)
+		}
 	})
 }
 

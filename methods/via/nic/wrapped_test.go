@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/bmi/about"
 	"github.com/viaduct-hpc/viaduct/bmi/netstats"
 	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
@@ -36,6 +37,7 @@ func (countingDevice) LinkStats() netstats.Link {
 	return netstats.Link{SegmentsSent: 7, Retransmitted: 2}
 }
 func (countingDevice) PacketStats() netstats.Packets { return netstats.Packets{Sent: 9} }
+func (countingDevice) OwnCounts() []about.Count      { return []about.Count{{Name: "nic.own"}} }
 func (countingPort) LinkStats() netstats.Link        { return netstats.Link{SegmentsSent: 5} }
 
 // TestStatsPassThrough: the counters of the device and the port below are visible
@@ -55,10 +57,12 @@ func TestStatsPassThrough(t *testing.T) {
 				assert.Zero(t, nic.LinkStatsOf(d), name)
 				assert.Zero(t, nic.PacketStatsOf(d), name)
 				assert.Zero(t, nic.LinkStatsOf(p), name)
+				assert.Empty(t, nic.OwnCountsOf(d), name)
 			} else {
 				assert.Equal(t, netstats.Link{SegmentsSent: 7, Retransmitted: 2}, nic.LinkStatsOf(d), name)
 				assert.Equal(t, netstats.Packets{Sent: 9}, nic.PacketStatsOf(d), name)
 				assert.Equal(t, netstats.Link{SegmentsSent: 5}, nic.LinkStatsOf(p), name)
+				assert.Equal(t, []about.Count{{Name: "nic.own"}}, nic.OwnCountsOf(d), name)
 			}
 			require.NoError(t, p.Close())
 			require.NoError(t, d.Close())
