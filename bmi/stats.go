@@ -47,6 +47,19 @@ type PeerStats struct {
 	Link netstats.Link `about:"what it took to make lossy links reliable"`
 }
 
+// Add adds the counts of another connection with the same peer. The state is that of a connection which
+// is READY, if one of them is.
+func (p *PeerStats) Add(o *PeerStats) {
+	if o.State == "READY" {
+		p.State = o.State
+	}
+	p.Traffic.Add(&o.Traffic)
+	p.CreditsAvailable += o.CreditsAvailable
+	p.CreditsOwed += o.CreditsOwed
+	p.Refs += o.Refs
+	p.Link.Add(&o.Link)
+}
+
 // Traffic counts messages and what they cost.
 type Traffic struct {
 	MessagesSent       uint64 `about:"messages sent"`

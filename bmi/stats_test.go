@@ -5,7 +5,19 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/viaduct-hpc/viaduct/bmi/netstats"
 )
+
+// TestPeerStatsAddAddsEveryCounter finds a counter that Add forgets.
+func TestPeerStatsAddAddsEveryCounter(t *testing.T) {
+	one := PeerStats{State: "READY", CreditsAvailable: 1, CreditsOwed: 2, Refs: 3, Traffic: Traffic{MessagesSent: 4}, Link: netstats.Link{Retransmitted: 5}}
+	assert.Equal(t, 8, reflect.TypeFor[PeerStats]().NumField(), "Add knows all fields")
+	sum := PeerStats{State: "INIT"}
+	sum.Add(&one)
+	sum.Add(&one)
+	assert.Equal(t, PeerStats{State: "READY", CreditsAvailable: 2, CreditsOwed: 4, Refs: 6, Traffic: Traffic{MessagesSent: 8}, Link: netstats.Link{Retransmitted: 10}}, sum)
+}
 
 // TestTrafficAddAddsEveryCounter finds a counter that Add forgets.
 func TestTrafficAddAddsEveryCounter(t *testing.T) {

@@ -63,12 +63,17 @@ func processSettings(object any) []about.Setting {
 		p.engine.ChangeLimits(func(l *core.Limits) { l.LateTimeMax = d })
 		return nil
 	})
-	all = append(all,
+	return slices.Concat(all, p.launched, p.ep.Settings())
+}
+
+// launchSettings returns the settings of the launcher, for Init, which removes the key of the job from
+// the environment.
+func launchSettings() []about.Setting {
+	return []about.Setting{
 		about.FromEnv("mpi.pmi", pmi.VersionEnv, "version of PMI to speak, 1 or 2; none: run alone; empty: what the launcher seems to be"),
 		about.FromEnv("mpi.job_key_file", pmi.KeyFileEnv, "file with the key of the job"),
-		about.Setting{Name: "mpi.job_key", Env: pmi.KeyEnv, Value: len(p.boot.Secret()) > 0, Text: "whether the job has a key; Init removes it from the environment"},
-	)
-	return append(all, p.ep.Settings()...)
+		about.SecretFromEnv("mpi.job_key", pmi.KeyEnv, "whether the environment had the key of the job, which Init removes"),
+	}
 }
 
 // commCounts returns what is counted by communicator and by rank.
@@ -113,22 +118,23 @@ func byRank(peers []bmi.PeerStats) []about.Count {
 }
 
 // peerStats returns the counts of the connections with the ranks that messages go to; zeros where
-// there is no connection.
+// there is no connection, and sums where there are two.
 func (c *Comm) peerStats() []bmi.PeerStats {
 	to := c.group
 	if c.remote != nil {
 		to = c.remote
 	}
-	ranks := make(map[string]int, to.Size())
-	for rank, p := range to.All() {
-		if address := p.Address(); address != "" {
-			ranks[address] = rank
-		}
-	}
 	all := make([]bmi.PeerStats, to.Size())
+	connections := c.p.engine.Connections()
 	for _, st := range c.p.ep.Stats().Peers {
-		if rank, ok := ranks[st.Addr]; ok {
-			all[rank] = st
+		proc := connections[st.Addr]
+		if proc == nil || !to.Contains(proc) {
+			continue
+		}
+		if sum := &all[to.Rank(proc)]; sum.Addr == "" {
+			*sum = st
+		} else {
+			sum.Add(&st)
 		}
 	}
 	return all

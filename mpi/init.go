@@ -25,11 +25,12 @@ func Init(ctx context.Context, o Options) (*Process, error) {
 	o = o.withDefaults()
 	ctx, cancel := boundedBy(ctx, o.InitTimeMax)
 	defer cancel()
+	launched := launchSettings()
 	b, err := findBoot(ctx, o.Boot)
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{boot: b, log: o.Log, hook: o.Hook, options: o, manual: o.Endpoint.Manual, initTimeMax: o.InitTimeMax}
+	p := &Process{boot: b, launched: launched, log: o.Log, hook: o.Hook, options: o, manual: o.Endpoint.Manual, initTimeMax: o.InitTimeMax}
 	err = p.start(ctx, o)
 	forgetKey(b.Secret())
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/bmi/about"
 	"github.com/viaduct-hpc/viaduct/mpi/boot"
 	"github.com/viaduct-hpc/viaduct/mpi/core"
 	"github.com/viaduct-hpc/viaduct/mpi/group"
@@ -28,16 +29,17 @@ type Process struct {
 	log    *slog.Logger
 	hook   Hook // may be nil
 
-	cards   []core.Card // of the processes of the job, by rank
-	near    bool        // all processes of the job are on one host
-	told    settings    // what rank 0 decides for all
-	options Options     // of Init, with defaults
-	world   *Comm
-	self    *Comm
-	taken   contexts     // contexts in use by communicators
-	ports   ports        // opened by OpenPort
-	classes errorClasses // added by AddErrorClass
-	parent  *Comm        // the processes that spawned this one; nil if it was not spawned
+	cards    []core.Card     // of the processes of the job, by rank
+	near     bool            // all processes of the job are on one host
+	told     settings        // what rank 0 decides for all
+	options  Options         // of Init, with defaults
+	launched []about.Setting // what the environment said of the launcher
+	world    *Comm
+	self     *Comm
+	taken    contexts     // contexts in use by communicators
+	ports    ports        // opened by OpenPort
+	classes  errorClasses // added by AddErrorClass
+	parent   *Comm        // the processes that spawned this one; nil if it was not spawned
 
 	parentPort  string        // the port of those processes; "" if the process was not spawned
 	initTimeMax time.Duration // limits the wait for spawned processes

@@ -38,14 +38,18 @@ func (s *Scope) Waiting() (messages, receives int) {
 	return messages, receives + s.anys.Len()
 }
 
-// Address returns the address at which bmi knows the process, or "" if there is no connection.
-func (p *Proc) Address() string {
-	p.e.mu.Lock()
-	defer p.e.mu.Unlock()
-	if l := p.any(); l != nil {
-		return l.addr.String()
+// Connections returns the processes that this one has connections with, by the addresses at which bmi
+// knows them. A process may have two.
+func (e *Engine) Connections() map[string]*Proc {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	all := make(map[string]*Proc, len(e.links))
+	for addr, l := range e.links {
+		if l.proc != nil {
+			all[addr.String()] = l.proc
+		}
 	}
-	return ""
+	return all
 }
 
 // Limits returns the limits of the engine.

@@ -157,7 +157,7 @@ func TestControlsAreTrue(t *testing.T) {
 			"mpi.limits.late_time_max":   time.Second,
 			"mpi.init_time_max":          5 * time.Minute,
 			"mpi.hook":                   false,
-			"mpi.job_key":                true,
+			"mpi.job_key":                false,
 			"bmi.spin_max":               400 * time.Microsecond,
 			"bmi.listen":                 "tcp://127.0.0.1:0",
 			"bmi.limits.pending_ops":     1 << 16,

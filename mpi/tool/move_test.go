@@ -296,3 +296,26 @@ func TestSleeps(t *testing.T) {
 		assert.Positive(t, slept[0])
 	})
 }
+
+// TestTwoConnections: where both ranks connect at once, there may be two connections, and what is
+// counted by rank is the sum.
+func TestTwoConnections(t *testing.T) {
+	mpitest.Over(t, methods, func(t *testing.T, o mpitest.Options) {
+		mpitest.Run(t, 2, o, func(t *testing.T, p *mpi.Process) {
+			w := p.World()
+			v := newWatch(t, open(t, p))
+			v.add(nil, "bmi."+o.Method+".messages_received")
+			v.add(w, "mpi.comm.peer.messages_received")
+			require.NoError(t, v.Start())
+			for range 5 {
+				require.NoError(t, w.Barrier(bg))
+			}
+			// The two are read at two moments, so until nothing comes in between.
+			require.Eventually(t, func() bool {
+				all, err := v.Read()
+				require.NoError(t, err)
+				return all[0][0] >= 5 && all[0][0] == all[1][0]+all[1][1]
+			}, wallclock.Patience, time.Millisecond)
+		})
+	})
+}
