@@ -12,6 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi/bmitest"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/mpi"
+	"github.com/viaduct-hpc/viaduct/mpi/file"
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 	"github.com/viaduct-hpc/viaduct/mpi/tool"
 )
@@ -65,12 +66,31 @@ func TestEagerLimit(t *testing.T) {
 	})
 }
 
-// TestLateTime: a receive whose context ended uses the new time. The message does not move, so this
-// only shows that the engine has it.
+// TestLateTime: a receive whose context ended waits for its message only as long as it is told to: for
+// ever at first, and then not at all.
 func TestLateTime(t *testing.T) {
-	alone(t, "mem", func(t *testing.T, p *mpi.Process, i *tool.Interface) {
-		write(t, i, "mpi.limits.late_time_max", -time.Nanosecond)
-		write(t, i, "mpi.limits.late_time_max", 3*time.Second)
+	goOn := make(chan struct{})
+	o := mpitest.Options{Leave: true, Each: func(rank int, o *mpi.Options) {
+		o.Endpoint.Manual = rank == 1 // it does nothing by itself
+		o.Limits.LateTimeMax = time.Hour
+	}}
+	mpitest.Run(t, 2, o, func(t *testing.T, p *mpi.Process) {
+		defer mpitest.Kill(p)
+		w, xs := p.World(), make([]byte, largeBytes)
+		if w.Rank() == 1 {
+			w.Isend(mpi.Slice(xs), 0, 0)
+			within.Engine(w).Progress() // it announces the message, and stalls
+			<-goOn
+			return
+		}
+		defer close(goOn)
+		_, err := w.Probe(bg, 1, 0)
+		require.NoError(t, err)
+		write(t, open(t, p), "mpi.limits.late_time_max", -time.Nanosecond)
+		ctx, cancel := context.WithCancel(bg)
+		cancel()
+		_, err = w.Recv(ctx, mpi.Slice(xs), 1, 0)
+		require.ErrorIs(t, err, context.Canceled)
 	})
 }
 
@@ -140,6 +160,9 @@ func TestFileControls(t *testing.T) {
 	t.Setenv("PVFS2TAB_FILE", "")
 	alone(t, "mem", func(t *testing.T, p *mpi.Process, i *tool.Interface) {
 		write(t, i, "mpi.file.pvfs2tab", "/nowhere/tab")
+		_, err := file.Open(bg, p.Self(), "pvfs:/mnt/pvfs/a", file.ModeRdonly, nil)
+		require.ErrorIs(t, err, mpi.ErrNoSuchFile)
+		assert.ErrorContains(t, err, "/nowhere/tab")
 	})
 }
 

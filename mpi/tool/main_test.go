@@ -11,7 +11,6 @@ import (
 	_ "github.com/viaduct-hpc/viaduct/methods/tcp"
 	_ "github.com/viaduct-hpc/viaduct/methods/via"
 	"github.com/viaduct-hpc/viaduct/mpi"
-	_ "github.com/viaduct-hpc/viaduct/mpi/file"
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 	_ "github.com/viaduct-hpc/viaduct/mpi/rma"
 	"github.com/viaduct-hpc/viaduct/mpi/tool"
