@@ -102,6 +102,10 @@ func prepare(ctx context.Context, cfg config) []contender {
 		return []contender{threadsContender(cfg)}
 	case groupOversubscribed:
 		return oversubscribedContenders(ctx, cfg)
+	case groupOneSided:
+		return oneSidedContenders(ctx, cfg)
+	case groupFiles:
+		return filesContenders(ctx, cfg)
 	case groupBuilds:
 		return buildContenders(cfg)
 	}
@@ -115,6 +119,8 @@ func prepare(ctx context.Context, cfg config) []contender {
 	}, cContenders(ctx, cfg)...)
 	all = append(all, sortContenders(ctx, cfg)...)
 	all = append(all, oversubscribedContenders(ctx, cfg)...)
+	all = append(all, oneSidedContenders(ctx, cfg)...)
+	all = append(all, filesContenders(ctx, cfg)...)
 	all = append(all, threadsContender(cfg))
 	all = append(all, inTurnContenders(cfg)...)
 	return append(all, pvfsContenders(ctx, cfg)...)

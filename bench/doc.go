@@ -6,11 +6,13 @@
 // UDP, with a key and without, pair.go for tools that are a pair of programs. rounds.go collects the results. crowd.go,
 // idle.go and counts.go measure things other than the speed between two processes, samplesort.go a whole MPI program;
 // simulated.go reads results of tests in virtual time; inturn.go measures methods in other processes. rows.go computes
-// the table of aims, with rowssmall.go, rowstcp.go, rowsudp.go, rowsplugin.go, rowsmpi.go, rowsoversubscribed.go and
-// rowsbusy.go for its parts. report.go and reportstates.go write everything, with the charts of plots.go, which plot draws.
+// the table of aims, with rowssmall.go, rowstcp.go, rowsudp.go, rowsplugin.go, rowsmpi.go, rowsoversubscribed.go,
+// rowsonesided.go, rowsfiles.go and rowsbusy.go for its parts. report.go and reportstates.go write everything, with the
+// charts of plots.go, which plot draws.
 //
 // states.go tells whether the two processors are two cores, and smallrounds.go measures small messages in both cases.
-// oversubscribed.go has more ranks than processors. busy.go measures beside busy processes and threads.go with many
+// oversubscribed.go has more ranks than processors. onesided.go has one-sided operations and partitioned messages, files.go
+// files that ranks write and read together. busy.go measures beside busy processes and threads.go with many
 // goroutines, both with the ping-pong in exchange.go, exchangebmi.go and exchangempi.go.
 //
 // pvfs.go measures the file system, with pvfsservers.go, orangefs.go, pvfsnames.go and pvfsidle.go; rowspvfs.go has its

@@ -50,7 +50,12 @@ func mpibench(ctx context.Context, cfg config, args ...string) ([]perf.Result, e
 
 // mpibenchOn runs `mpibench` on some ranks, bound to cores as its option -pin says.
 func mpibenchOn(ctx context.Context, cfg config, ranks int, pin string, args ...string) ([]perf.Result, error) {
-	line := ourMPIProgram(cfg, ranks, "mpibench", append([]string{
+	return mpibenchOver(ctx, cfg, ours, ranks, pin, args...)
+}
+
+// mpibenchOver is mpibenchOn over a method.
+func mpibenchOver(ctx context.Context, cfg config, method string, ranks int, pin string, args ...string) ([]perf.Result, error) {
+	line := ourMPIProgramOver(cfg, method, ranks, "mpibench", append([]string{
 		"-json", "-time", cfg.point.String(), "-pin", pin, "-window", strconv.Itoa(rateWindow),
 	}, args...)...)
 	out, err := command(ctx, nil, line[0], line[1:]...)
@@ -62,8 +67,13 @@ func mpibenchOn(ctx context.Context, cfg config, ranks int, pin string, args ...
 
 // ourMPIProgram is the command line of one of our MPI programs.
 func ourMPIProgram(cfg config, ranks int, program string, args ...string) []string {
+	return ourMPIProgramOver(cfg, ours, ranks, program, args...)
+}
+
+// ourMPIProgramOver is ourMPIProgram over a method.
+func ourMPIProgramOver(cfg config, method string, ranks int, program string, args ...string) []string {
 	line := []string{
-		filepath.Join(cfg.mpi, "mpiexec"), "-n", fmt.Sprint(ranks), "-no-label", "-env", "MPI_METHOD=" + ours,
+		filepath.Join(cfg.mpi, "mpiexec"), "-n", fmt.Sprint(ranks), "-no-label", "-env", "MPI_METHOD=" + method,
 		filepath.Join(cfg.mpi, program),
 	}
 	return onCores(cfg, append(line, args...)...)

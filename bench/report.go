@@ -130,6 +130,18 @@ var tables = []resultTable{
 	{barrier, "More ranks than processors: barrier, µs", "", "%.1f", overSubscribed},
 	{allreduce, "More ranks than processors: 8 B allreduce, µs", "", "%.1f", overSubscribed},
 	{heat, "More ranks than processors: heat, s", "", "%.3f", overSubscribed},
+	{put, "One-sided: put and flush, µs", "", "%.3f", overOneSided},
+	{get, "One-sided: get and flush, µs", "", "%.3f", overOneSided},
+	{fetchAndOp, "One-sided: fetch_and_op and flush, µs", "", "%.3f", overOneSided},
+	{fence, "One-sided: put between fences, µs", "", "%.3f", overOneSided},
+	{perf.Latency, "One message, half round trip, µs", "", "%.2f", overOneSided},
+	{partitioned, fmt.Sprintf("The same message in %d partitions, half round trip, µs", partitions), "", "%.2f", overOneSided},
+	{writeAll, fmt.Sprintf("Files: collective write in blocks, %d ranks, MB/s", filesRanks), "", "%.0f", overFiles},
+	{readAll, fmt.Sprintf("Files: collective read in blocks, %d ranks, MB/s", filesRanks), "", "%.0f", overFiles},
+	{writeContiguous, "Files: the same bytes written by each rank on its own, contiguous, MB/s", "", "%.0f", overFiles},
+	{readContiguous, "Files: the same bytes read by each rank on its own, contiguous, MB/s", "", "%.0f", overFiles},
+	{writeStrided, "Files: the blocks written by each rank on its own, MB/s", "", "%.0f", overFiles},
+	{readStrided, "Files: the blocks read by each rank on its own, MB/s", "", "%.0f", overFiles},
 	{perf.Latency, "Beside busy processes: 8 B half round trip, median of the runs, µs", "", "%.2f", overBusy},
 	{sampleSort, fmt.Sprintf("Sample sort of a file, %d processes on 2 cores, s", sortRanks), "", "%.3f", nil},
 	{pvfsIn, "File system: a file in, s", "", "%.3f", overPVFS},
@@ -152,7 +164,7 @@ var tables = []resultTable{
 func (t resultTable) holds(p point) bool {
 	among := slices.Contains(t.method, p.Method)
 	if t.method == nil {
-		among = !slices.ContainsFunc([][]string{overTCP, overUDP, overPlugins, overPVFS, overSubscribed, overBusy}, func(all []string) bool { return slices.Contains(all, p.Method) })
+		among = !slices.ContainsFunc([][]string{overTCP, overUDP, overPlugins, overPVFS, overSubscribed, overOneSided, overFiles, overBusy}, func(all []string) bool { return slices.Contains(all, p.Method) })
 	}
 	return among && (p.Test == t.test || t.limit != "" && p.Test == t.limit)
 }

@@ -77,6 +77,8 @@ func rows(all *results, c counts) []row {
 	out = append(out, pluginRows(all)...)
 	out = append(out, mpiRows(all)...)
 	out = append(out, oversubscribedRows(all)...)
+	out = append(out, oneSidedRows(all)...)
+	out = append(out, fileRows(all)...)
 	out = append(out, threadsRow(all))
 	return append(out, pvfsRows(all, c)...)
 }

@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "measure.h"
+#include "points.h"
 
 enum { TAG = 7, WINDOW_BYTES_MAX = 4 << 20, WINDOW_MAX = 4096, TESTS_MAX = 64 };
 
@@ -106,30 +106,27 @@ static int collective(const char *test)
     return !strcmp(test, "barrier") || !strcmp(test, "allreduce") || !strcmp(test, "alltoall");
 }
 
-static void steps_of(const char *test, long n, int size, int window)
-{
-    if (!strcmp(test, "latency"))
-        ping_pong(n, size);
-    else if (!strcmp(test, "bidirectional"))
-        exchange(n, size, window);
-    else if (!strcmp(test, "barrier"))
-        barriers(n);
-    else if (!strcmp(test, "allreduce"))
-        allreduces(n, size);
-    else if (!strcmp(test, "alltoall"))
-        alltoalls(n, size);
-    else
-        pour(n, size, window);
-}
+/* A point is a test with its size and window. */
+struct point {
+    const char *test;
+    int size, window;
+};
 
-/* timed runs n steps on both ranks and returns the time of one step on rank 0. */
-static double timed(const char *test, long n, int size, int window)
+static void steps_of(const void *of, long n)
 {
-    MPI_Barrier(MPI_COMM_WORLD);
-    double start = now_ns();
-    steps_of(test, n, size, window);
-    double took = (now_ns() - start) / n;
-    return took < 1 ? 1 : took;
+    const struct point *p = of;
+    if (!strcmp(p->test, "latency"))
+        ping_pong(n, p->size);
+    else if (!strcmp(p->test, "bidirectional"))
+        exchange(n, p->size, p->window);
+    else if (!strcmp(p->test, "barrier"))
+        barriers(n);
+    else if (!strcmp(p->test, "allreduce"))
+        allreduces(n, p->size);
+    else if (!strcmp(p->test, "alltoall"))
+        alltoalls(n, p->size);
+    else
+        pour(n, p->size, p->window);
 }
 
 static void point(const char *method, const char *test, int size, int window_max, double budget)
@@ -144,35 +141,13 @@ static void point(const char *method, const char *test, int size, int window_max
         if (window > window_max)
             window = window_max;
     }
-    size_t blocks = collective(test) ? ranks : 1;
-    size_t out_bytes = blocks * align_up(size), in_bytes = window * out_bytes;
-    out = aligned_alloc(4096, (out_bytes + 8191) & ~4095UL);
-    in = aligned_alloc(4096, (in_bytes + 8191) & ~4095UL);
-    if (!out || !in)
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    memset(out, 0, out_bytes); /* doubles that stay what they are */
-    memset(in, 2, in_bytes);
+    size_t out_bytes = (collective(test) ? ranks : 1) * align_up(size);
+    out = pages(out_bytes, 0); /* doubles that stay what they are */
+    in = pages(window * out_bytes, 2);
 
-    double step = 0;
-    long n = 1;
-    for (int more = 1; more;) {
-        step = timed(test, n, size, window);
-        more = step * n < budget / 5;
-        if (more) {
-            double growth = budget / 5 / (step * n) + 1;
-            n = (long)(n * (growth < 2 ? 2 : growth > 64 ? 64 : growth));
-        }
-        MPI_Bcast(&n, 1, MPI_LONG, 0, MPI_COMM_WORLD);
-        MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    }
-    long shape[2];
-    plan(budget, step, &shape[0], &shape[1]);
-    MPI_Bcast(shape, 2, MPI_LONG, 0, MPI_COMM_WORLD);
-
-    double sample[BATCHES_MAX], median, p99;
-    for (long b = 0; b < shape[0]; b++)
-        sample[b] = timed(test, shape[1], size, window);
-    median_p99(sample, shape[0], &median, &p99);
+    struct point p = {test, size, window};
+    double median, p99;
+    measure_steps(steps_of, &p, budget, &median, &p99);
     if (rank == 0) {
         if (!strcmp(test, "latency"))
             print_result(test, method, size, 1, median / 2e3, p99 / 2e3, "us");

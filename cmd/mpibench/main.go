@@ -1,4 +1,4 @@
-// Command mpibench measures messages and collective operations of package mpi, under mpiexec:
+// Command mpibench measures package mpi, with its files and one-sided operations, under mpiexec:
 //
 //	mpiexec -n 2 mpibench latency
 //

@@ -128,16 +128,18 @@ func TestTuneAndUse(t *testing.T) {
 
 func TestMistakesAreSaidOnce(t *testing.T) {
 	for text, args := range map[string][]string{
-		`unknown test "lateness"`:           {"lateness"},
-		`bad size "eight"`:                  {"-sizes", "eight"},
-		`bad -pin "here"`:                   {"-pin", "here"},
-		`bad -ranks "two"`:                  {"-ranks", "two"},
-		`mpibench has no option -fast`:      {"-fast"},
-		`9 ranks of a job that has 2`:       {"-ranks", "9", "barrier"},
-		`-tune writes a table`:              {"-tune", "/dev/null", "-json"},
-		`bad -window 0`:                     {"-window", "0"},
-		`shows no -vars`:                    {"-tune", "/dev/null", "-vars"},
-		`none of the sizes is one for scan`: {"-sizes", "7", "scan"},
+		`unknown test "lateness"`:            {"lateness"},
+		`bad size "eight"`:                   {"-sizes", "eight"},
+		`bad -pin "here"`:                    {"-pin", "here"},
+		`bad -ranks "two"`:                   {"-ranks", "two"},
+		`mpibench has no option -fast`:       {"-fast"},
+		`9 ranks of a job that has 2`:        {"-ranks", "9", "barrier"},
+		`-tune writes a table`:               {"-tune", "/dev/null", "-json"},
+		`bad -window 0`:                      {"-window", "0"},
+		`shows no -vars`:                     {"-tune", "/dev/null", "-vars"},
+		`none of the sizes is one for scan`:  {"-sizes", "7", "scan"},
+		`bad -memory "mine"`:                 {"-memory", "mine"},
+		`write_all needs the name of a file`: {"write_all"},
 	} {
 		t.Run(text, func(t *testing.T) {
 			_, errs, code := bench(t, "2", args...)

@@ -26,8 +26,8 @@ type combiner struct {
 	parts   mpi.Buffer // in, as ReduceScatter divides it
 }
 
-func (o *combining) open(c *mpi.Comm, size, _ int) (job, error) {
-	n, me, ranks := size/floatBytes, c.Rank(), c.Size()
+func (o *combining) open(c *mpi.Comm, s setup) (job, error) {
+	n, me, ranks := s.size/floatBytes, c.Rank(), c.Size()
 	_, count, _ := o.gets(n, me, ranks)
 	b := &combiner{combining: o, c: c, n: n, in: make([]float64, o.gives(n, ranks)), out: make([]float64, count)}
 	b.buffers = buffers{mpi.Slice(b.in), mpi.Slice(b.out)}

@@ -24,7 +24,8 @@ type pair struct {
 	recvs []mpi.Request
 }
 
-func newPair(c *mpi.Comm, size, window int) *pair {
+func newPair(c *mpi.Comm, s setup) *pair {
+	size, window := s.size, s.window
 	p := &pair{c: c, peer: 1 - c.Rank(), size: size, out: touched(size)}
 	p.sends, p.recvs = make([]mpi.Request, window), make([]mpi.Request, window)
 	// Messages start on separate cache lines.
@@ -77,7 +78,7 @@ func (p *pair) postRecvs() {
 // A pingPong is a message to the other rank and one of the same size back.
 type pingPong struct{ *pair }
 
-func openPingPong(c *mpi.Comm, size, _ int) (job, error) { return pingPong{newPair(c, size, 1)}, nil }
+func openPingPong(c *mpi.Comm, s setup) (job, error) { return pingPong{newPair(c, s)}, nil }
 
 func (pingPong) ready(int) error { return nil }
 
@@ -106,8 +107,8 @@ type windows struct {
 // message.
 type pour struct{ windows }
 
-func openPour(c *mpi.Comm, size, window int) (job, error) {
-	return &pour{windows{pair: newPair(c, size, window)}}, nil
+func openPour(c *mpi.Comm, s setup) (job, error) {
+	return &pour{windows{pair: newPair(c, s)}}, nil
 }
 
 func (p *pour) ready(n int) error {
@@ -148,8 +149,8 @@ func (p *pour) check(round int) error {
 // An exchange is a window of messages each way, both at once.
 type exchange struct{ windows }
 
-func openExchange(c *mpi.Comm, size, window int) (job, error) {
-	return &exchange{windows{pair: newPair(c, size, window)}}, nil
+func openExchange(c *mpi.Comm, s setup) (job, error) {
+	return &exchange{windows{pair: newPair(c, s)}}, nil
 }
 
 func (p *exchange) ready(n int) error {

@@ -25,8 +25,8 @@ type mover struct {
 // buffers are a mover's memory, as the calls take it.
 type buffers struct{ in, out mpi.Buffer }
 
-func (m *moving) open(c *mpi.Comm, size, _ int) (job, error) {
-	me, ranks := c.Rank(), c.Size()
+func (m *moving) open(c *mpi.Comm, s setup) (job, error) {
+	me, ranks, size := c.Rank(), c.Size(), s.size
 	in, out := touched(size*len(m.has(me, ranks))), touched(size*len(m.gets(me, ranks)))
 	whole, counts := buffers{mpi.Slice(in), mpi.Slice(out)}, slices.Repeat([]int{size}, ranks)
 	parts := buffers{whole.in.Parts(counts, nil), whole.out.Parts(counts, nil)}
@@ -123,6 +123,6 @@ var (
 )
 
 // openBarrier opens an operation that moves nothing.
-func openBarrier(c *mpi.Comm, _, window int) (job, error) {
-	return (&moving{nothing, nothing, func(m *mover) error { return m.c.Barrier(forever) }}).open(c, 0, window)
+func openBarrier(c *mpi.Comm, s setup) (job, error) {
+	return (&moving{nothing, nothing, func(m *mover) error { return m.c.Barrier(forever) }}).open(c, s)
 }

@@ -3,7 +3,6 @@ package mpiperf
 import (
 	"encoding/binary"
 	"fmt"
-	"unsafe"
 
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/rma"
@@ -33,14 +32,20 @@ const target = 1
 
 var there = block{from: 0, to: target}
 
-func (s *onesided) open(c *mpi.Comm, size, _ int) (job, error) {
-	w, err := rma.Allocate(forever, c, size, 1, nil)
+func (o *onesided) open(c *mpi.Comm, s setup) (job, error) {
+	var w *rma.Win
+	var err error
+	if s.created {
+		w, err = rma.Create(forever, c, mpi.Slice(touched(s.size)), 1, nil)
+	} else {
+		w, err = rma.Allocate(forever, c, s.size, 1, nil)
+	}
 	if err != nil {
 		return nil, err
 	}
-	a := &access{onesided: s, c: c, w: w, me: c.Rank(), out: touched(size), in: touched(size)}
+	a := &access{onesided: o, c: c, w: w, me: c.Rank(), out: touched(s.size), in: touched(s.size)}
 	copy(w.Memory(), a.out)
-	if s.fenced {
+	if o.fenced {
 		return a, w.Fence(forever)
 	}
 	return a, w.LockAll(forever)
@@ -154,8 +159,3 @@ func checkFetch(a *access, round int) error {
 
 func addend(round, i int) uint64 { return uint64((round + 1) * (i + 3)) }
 func former(round, i int) uint64 { return uint64(1_000_000*(round+1) + i) }
-
-// int64s returns memory as numbers.
-func int64s(mem []byte) []int64 {
-	return unsafe.Slice((*int64)(unsafe.Pointer(unsafe.SliceData(mem))), len(mem)/floatBytes)
-}

@@ -1,6 +1,9 @@
 package mpiperf
 
-import "fmt"
+import (
+	"fmt"
+	"unsafe"
+)
 
 // floatBytes is the size of an element of a reduction, a float64.
 const floatBytes = 8
@@ -52,4 +55,12 @@ func sum(round, ranks, i int) float64 {
 		s += number(round, rank, i)
 	}
 	return s
+}
+
+// int64s and float64s return memory as numbers.
+func int64s(mem []byte) []int64     { return numbersOf[int64](mem) }
+func float64s(mem []byte) []float64 { return numbersOf[float64](mem) }
+
+func numbersOf[N int64 | float64](mem []byte) []N {
+	return unsafe.Slice((*N)(unsafe.Pointer(unsafe.SliceData(mem))), len(mem)/floatBytes)
 }

@@ -50,6 +50,12 @@ type Plan struct {
 	Batches int
 	// Check also checks the contents of messages, in separate rounds.
 	Check bool
+	// Created: the windows of one-sided tests have memory of the program, and not of their own, which
+	// processes of one host map.
+	Created bool
+	// File is the name of the file for tests of files, as package file takes it. It is made and
+	// removed.
+	File string
 	// OwnProcess: the rank is alone in its process, so it may control when the garbage
 	// collector runs.
 	OwnProcess bool
@@ -106,8 +112,13 @@ func (p Plan) checkTest(t perf.Test, ranks int) error {
 		return fmt.Errorf("%w: %s is between two ranks, and the job has one: start it by mpiexec -n 2", ErrPlan, t)
 	}
 	sizes := p.sizesOf(s)
-	if len(sizes) == 0 {
+	switch {
+	case len(sizes) == 0 && s.file:
+		return fmt.Errorf("%w: none of the sizes is one for %s: give powers of two from %s on", ErrPlan, t, perf.FormatSize(s.sizeMin))
+	case len(sizes) == 0:
 		return fmt.Errorf("%w: none of the sizes is one for %s: give whole multiples of %d bytes", ErrPlan, t, max(1, s.sizeMin))
+	case s.file && p.File == "":
+		return fmt.Errorf("%w: %s needs the name of a file: give -file", ErrPlan, t)
 	}
 	for _, size := range sizes {
 		if size < 0 || size > MemoryMax {
@@ -116,6 +127,9 @@ func (p Plan) checkTest(t perf.Test, ranks int) error {
 		if need := s.memory(size, slices.Max(p.Ranks), p.windowOf(s, size)); need > MemoryMax {
 			return fmt.Errorf("%w: %s of %s takes %d bytes of memory on each rank: choose sizes that take at most %s",
 				ErrPlan, t, perf.FormatSize(size), need, perf.FormatSize(MemoryMax))
+		}
+		if s.file && slices.ContainsFunc(p.Ranks, func(n int) bool { return !divisible(size, gridOf(n)) }) {
+			return fmt.Errorf("%w: an array of %s has not enough rows and columns for so many ranks: choose a larger size", ErrPlan, perf.FormatSize(size))
 		}
 	}
 	return nil
@@ -148,7 +162,7 @@ func series(s spec) []int {
 // windowOf is how many messages of a size are in progress at once.
 func (p Plan) windowOf(s spec, size int) int {
 	switch {
-	case !s.messages || s.test == perf.Latency:
+	case !s.messages || s.test == perf.Latency || s.test == Partitioned:
 		return 1
 	case s.test == perf.Rate:
 		return p.Window
@@ -164,7 +178,10 @@ const largeSize = 8 << 10
 // and the iterations in each.
 func (p Plan) shape(s spec, size, window int) (warmUp, batches, steps int) {
 	n := p.Iterations
-	if n == 0 {
+	switch {
+	case n == 0 && s.file:
+		n = 10
+	case n == 0:
 		n = 10_000
 		if size > largeSize {
 			n = 1000
@@ -177,5 +194,9 @@ func (p Plan) shape(s spec, size, window int) (warmUp, batches, steps int) {
 		}
 	}
 	batches = min(p.Batches, n)
-	return max(2, n/10), batches, n / batches
+	warmUp = max(2, n/10)
+	if s.file {
+		warmUp = 1 // the file has been written once
+	}
+	return warmUp, batches, n / batches
 }

@@ -80,6 +80,9 @@ func unitOf(t perf.Test) string {
 	case perf.Bandwidth, perf.Bidirectional:
 		return perf.UnitMB
 	}
+	if s, ok := specOf(t); ok && s.file {
+		return perf.UnitMB
+	}
 	return perf.UnitMicros
 }
 
@@ -88,7 +91,7 @@ func unitOf(t perf.Test) string {
 func (p *point) inUnit(nanos float64) float64 {
 	window := float64(p.window)
 	switch p.test {
-	case perf.Latency:
+	case perf.Latency, Partitioned:
 		return nanos / 2 / 1e3
 	case perf.Rate:
 		return window / nanos * 1e9
@@ -96,6 +99,9 @@ func (p *point) inUnit(nanos float64) float64 {
 		return window * float64(p.size) / 1e6 / nanos * 1e9
 	case perf.Bidirectional:
 		return 2 * window * float64(p.size) / 1e6 / nanos * 1e9
+	}
+	if p.file {
+		return float64(p.size) / 1e6 / nanos * 1e9
 	}
 	return nanos / 1e3
 }

@@ -38,6 +38,8 @@ func TestResultsOfKnownTimes(t *testing.T) {
 	one := [][]float64{{1e6}, {1e6}}
 	assert.InDelta(t, 2000, known(t, perf.Bandwidth, 1e6, 2, one).Median, 1e-6)
 	assert.InDelta(t, 4000, known(t, perf.Bidirectional, 1e6, 2, one).Median, 1e-6)
+	assert.InDelta(t, 500, known(t, Partitioned, 64, 1, one).Median, 1e-6, "half a round trip")
+	assert.InDelta(t, 1000, known(t, WriteAll, 1e6, 1, [][]float64{{5e5}, {15e5}}).Median, 1e-6, "all bytes in the mean time of the ranks")
 }
 
 func TestTableAndJSON(t *testing.T) {
@@ -59,16 +61,19 @@ func TestTableAndJSON(t *testing.T) {
 func TestParseTests(t *testing.T) {
 	got, err := ParseTests([]string{"barrier", "messages", "latency"})
 	require.NoError(t, err)
-	assert.Equal(t, []perf.Test{Barrier, perf.Latency, perf.Rate, perf.Bandwidth, perf.Bidirectional}, got)
+	assert.Equal(t, []perf.Test{Barrier, perf.Latency, perf.Rate, perf.Bandwidth, perf.Bidirectional, Partitioned}, got)
 	collectives, err := ParseTests([]string{"collectives"})
 	require.NoError(t, err)
 	all, err := ParseTests([]string{"all"})
 	require.NoError(t, err)
-	assert.Len(t, all, len(specs))
+	files, err := ParseTests([]string{"files"})
+	require.NoError(t, err)
+	assert.Equal(t, []perf.Test{WriteAll, ReadAll, WriteStrided, ReadStrided, WriteContiguous, ReadContiguous}, files)
+	assert.Len(t, all, len(specs)-len(files))
 	onesided, err := ParseTests([]string{"one-sided"})
 	require.NoError(t, err)
 	assert.Equal(t, []perf.Test{Put, Get, FetchAndOp, Fence}, onesided)
-	assert.Equal(t, all[4:], append(collectives, onesided...))
+	assert.Equal(t, all[5:], append(collectives, onesided...))
 	_, err = ParseTests([]string{"latency", "lateness"})
 	assert.ErrorContains(t, err, `unknown test "lateness": choose from latency, rate,`)
 }

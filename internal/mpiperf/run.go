@@ -113,7 +113,7 @@ func (r *runner) point(s spec, c *mpi.Comm, size int) error {
 func (r *runner) measure(s spec, c *mpi.Comm, size int) (Result, error) {
 	p := &point{spec: s, c: c, size: size, window: r.plan.windowOf(s, size)}
 	var err error
-	if p.job, err = s.open(c, size, p.window); err != nil {
+	if p.job, err = s.open(c, setup{size: size, window: p.window, created: r.plan.Created, file: r.plan.File}); err != nil {
 		return Result{}, err
 	}
 	if r.plan.Check {

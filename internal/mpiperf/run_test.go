@@ -3,6 +3,7 @@ package mpiperf
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func measured(t *testing.T, ranks int, method string, plan Plan) (results []Resu
 }
 
 func TestEveryTestIsMeasuredAndChecked(t *testing.T) {
-	sizes := []int{0, 1, 8, 24, 1000, 20_000}
+	sizes := []int{0, 1, 8, 24, 64, 1000, 19_200}
 	for _, job := range []struct {
 		method string
 		ranks  []int
@@ -59,13 +60,16 @@ func TestEveryTestIsMeasuredAndChecked(t *testing.T) {
 			}
 			var want []string
 			for _, s := range specs {
+				if s.file {
+					continue
+				}
 				on := job.ranks
 				if s.paired() {
 					on = []int{2}
 				}
 				for _, n := range on {
 					for _, size := range sizes {
-						if s.test == Barrier && size == 0 || s.test != Barrier && size >= s.sizeMin && (!s.reduces || size%8 == 0) {
+						if s.test == Barrier && size == 0 || s.test != Barrier && size >= s.sizeMin && (s.multiple == 0 || size%s.multiple == 0) {
 							want = append(want, fmt.Sprint(s.test, " ", n, " ", size))
 						}
 					}
@@ -89,9 +93,13 @@ func TestATimeDecidesOnIterations(t *testing.T) {
 func TestWrongContentsAreFound(t *testing.T) {
 	for _, s := range specs {
 		t.Run(string(s.test), func(t *testing.T) {
+			with := setup{size: 64, window: 2}
+			if s.file {
+				with.size, with.file = fileMin, filepath.Join(t.TempDir(), "file")
+			}
 			mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 				me := p.World().Rank()
-				j, err := s.open(p.World(), 64, 2)
+				j, err := s.open(p.World(), with)
 				require.NoError(t, err)
 				j.fill(1)
 				idle := map[perf.Test]int{perf.Rate: 0, perf.Bandwidth: 0, Bcast: 0, Gather: 1, Gatherv: 1, Reduce: 1, Exscan: 0, Put: 0, Get: 1, Fence: 0}
@@ -100,8 +108,64 @@ func TestWrongContentsAreFound(t *testing.T) {
 				} else {
 					assert.Error(t, j.check(1), "rank %d", me)
 				}
+				if end, ok := j.(interface{ close() error }); ok {
+					assert.NoError(t, end.close())
+				}
 			})
 		})
+	}
+}
+
+func TestFilesAreMeasuredAndChecked(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "file")
+	files, err := ParseTests([]string{groupFiles})
+	require.NoError(t, err)
+	var points []string
+	for _, r := range measured(t, 3, "", Plan{
+		Tests: files, Sizes: []int{1000, fileMin / 2, fileMin, 2 * fileMin}, Ranks: []int{1, 3}, Iterations: 2, Check: true, File: name,
+	}) {
+		points = append(points, fmt.Sprint(r.Test, " ", r.Ranks, " ", r.Size))
+		assert.Equal(t, perf.UnitMB, r.Unit)
+		assert.Positive(t, r.Median, r.Test)
+		assert.Equal(t, checkRounds, r.Checked)
+	}
+	var want []string
+	for _, s := range files {
+		for _, n := range []int{1, 3} {
+			want = append(want, fmt.Sprint(s, " ", n, " 65536"), fmt.Sprint(s, " ", n, " 131072"))
+		}
+	}
+	assert.Equal(t, want, points)
+	assert.NoFileExists(t, name)
+}
+
+// TestBlocks: the blocks of all ranks are the array, without overlap.
+func TestBlocks(t *testing.T) {
+	assert.Equal(t, [3]int{512, 256, 256}, ArrayOf(256<<20))
+	assert.Equal(t, [3]int{32, 16, 16}, ArrayOf(fileMin))
+	for _, ranks := range []int{1, 2, 3, 4, 6, 256} {
+		grid := gridOf(ranks)
+		require.True(t, divisible(fileMin, grid), ranks)
+		seen := make(map[[2]int]bool)
+		for rank := range ranks {
+			whole, mine, start := blockOf(fileMin, rank, grid)
+			assert.Equal(t, []int{0, whole[0]}, []int{start[0], mine[0]})
+			for row := range mine[1] {
+				for column := range mine[2] {
+					seen[[2]int{start[1] + row, start[2] + column}] = true
+				}
+			}
+			assert.Positive(t, mine[1]*mine[2])
+		}
+		assert.Len(t, seen, 16*16)
+	}
+	assert.False(t, divisible(fileMin, gridOf(17)))
+}
+
+// TestWindowsOfTheProgram: one-sided tests have memory that is reached by messages.
+func TestWindowsOfTheProgram(t *testing.T) {
+	for _, r := range measured(t, 2, "", Plan{Tests: []perf.Test{Put, Get, FetchAndOp, Fence}, Sizes: []int{8, 64 << 10}, Iterations: 3, Check: true, Created: true}) {
+		assert.Positive(t, r.Median, r.Test)
 	}
 }
 
@@ -112,7 +176,7 @@ func (l late) fill(round int) { l.job.fill(max(0, round-1)) }
 
 func TestWhatIsWrongAtOneRankEndsAll(t *testing.T) {
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
-		j, err := openPingPong(p.World(), 8, 1)
+		j, err := openPingPong(p.World(), setup{size: 8, window: 1})
 		require.NoError(t, err)
 		if p.World().Rank() == 1 {
 			j = late{j}
@@ -150,6 +214,8 @@ func TestBadPlansAreEverybodysError(t *testing.T) {
 		"none of the sizes is one for red": {Tests: []perf.Test{Reduce}, Sizes: []int{0, 7}},
 		"takes 3221225472 bytes of memory": {Tests: []perf.Test{Allgather}, Sizes: []int{1 << 30}},
 		"a size of 2147483648 bytes":       {Tests: []perf.Test{Bcast}, Sizes: []int{2 << 30}},
+		"needs the name of a file":         {Tests: []perf.Test{WriteAll}},
+		"powers of two from 64 KiB on":     {Tests: []perf.Test{WriteAll}, Sizes: []int{96 << 10}, File: "file"},
 	} {
 		t.Run(text, func(t *testing.T) {
 			mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {

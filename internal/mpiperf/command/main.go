@@ -42,7 +42,15 @@ type options struct {
 	check, json  bool
 	tune         string
 	vars         string // prefix of the names to show; "": none
+	memory       string
+	file         string
 }
+
+// The values of -memory.
+const (
+	allocatedMemory = "allocated"
+	createdMemory   = "created"
+)
 
 // Main runs the command with the arguments behind its name, and returns the exit code. A
 // mistake in the command line is the same on all ranks. They start and end as usual, so that
@@ -178,21 +186,30 @@ func (e usageError) Unwrap() error      { return e.error }
 func parse(args []string, help io.Writer, opt *options, plan *mpiperf.Plan) error {
 	cmd := &cobra.Command{
 		Use:   "mpibench [TEST]...",
-		Short: "Measure messages and collective operations of an MPI job",
-		Long: `mpibench measures messages and collective operations between the ranks of a job, in the manner of the
-OSU micro-benchmarks. Start it by mpiexec, or by another launcher that speaks PMI. MPI_METHOD chooses
+		Short: "Measure messages, collective and one-sided operations, and files of an MPI job",
+		Long: `mpibench measures messages and operations between the ranks of a job, in the manner of the OSU
+micro-benchmarks. Start it by mpiexec, or by another launcher that speaks PMI. MPI_METHOD chooses
 the method for messages, for instance via+shm, via+udp or tcp.
 
 Tests of messages, between ranks 0 and 1: latency (half round trip), rate (messages a second, one way,
-in windows), bandwidth (one way) and bidirectional (both ways at once, their sum). Tests of collective
+in windows), bandwidth (one way), bidirectional (both ways at once, their sum) and partitioned (half
+round trip of a message in 64 partitions, which become ready one after another). Tests of collective
 operations: barrier, bcast, gather, gatherv, scatter, scatterv, allgather, allgatherv, alltoall,
 alltoallv, reduce, allreduce, reduce_scatter, reduce_scatter_block, scan and exscan. Tests of one-sided
 operations, of rank 0 at rank 1: put, get and fetch_and_op, each with a flush, and fence, which is a put
-between two fences. messages, collectives, one-sided and all (the default) are groups of them.
+between two fences. -memory chooses the memory that they access.
+
+Tests of a file, which -file names, by all ranks: write_all and read_all are collective; write_strided and
+read_strided are the same bytes by each rank on its own. The file has a three-dimensional array of
+float64, and each rank has a block of it, with parts of all planes, rows and columns. write_contiguous and
+read_contiguous are as many bytes in one range for each rank. The result is the size of the file by the
+time until the last rank is done. The file is made and removed. Nothing is synced.
+
+messages, collectives, one-sided, files and all (the default, but without files) are groups of tests.
 
 The size is that of a message, or of the data from one rank to another; for reductions, which add
-float64, that of the vector, for reduce_scatter_block of the part that each rank gets. A test leaves
-out sizes that make no sense for it.
+float64, that of the vector, for reduce_scatter_block of the part that each rank gets; for files that of
+the whole, a power of two. A test leaves out sizes that make no sense for it.
 
 Each point is warmed up and measured in batches. MEDIAN and P99 are those of batches, which count with
 the mean of all ranks (of rank 0, for messages); MIN, AVG and MAX are over ranks, of their medians.
@@ -216,6 +233,7 @@ Exit codes: 0 success, 1 failure, 2 bad command line.`,
   mpiexec -n 8 mpibench -sizes 8-64KiB -ranks 2,4,8 allreduce bcast
   mpiexec -n 4 mpibench -check -iterations 100 -json collectives
   mpiexec -n 8 mpibench -tune machine.tuning -ranks 4,8 collectives
+  mpiexec -n 4 mpibench -sizes 64MiB -file pvfs:/mnt/pvfs2/scratch files
   mpiexec -n 2 mpibench -vars rate`,
 		SilenceUsage: true, SilenceErrors: true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
@@ -233,6 +251,8 @@ Exit codes: 0 success, 1 failure, 2 bad command line.`,
 	f.IntVar(&opt.batches, "batches", 10, "batches that the iterations are divided into")
 	f.DurationVar(&opt.time, "time", 0, "how long to measure each point, about, instead of a number of iterations")
 	f.StringVar(&opt.pin, "pin", "on", "bind each rank to a core: on (if there is one for each), off, or core numbers such as 0,1 for ranks in turn")
+	f.StringVar(&opt.memory, "memory", allocatedMemory, "memory of one-sided tests: allocated by the window, which ranks of one host map, or created by the program, which they reach by messages")
+	f.StringVar(&opt.file, "file", "", "the name of the file for tests of files: a path, or pvfs: and a path")
 	f.BoolVar(&opt.check, "check", false, "compare the contents of messages, too, in rounds that are not timed")
 	f.BoolVar(&opt.json, "json", false, "print one JSON object per line and measured point")
 	f.StringVar(&opt.tune, "tune", "", "measure the algorithms of collective operations, and write a table for MPI_TUNING to this file")
@@ -251,7 +271,7 @@ Exit codes: 0 success, 1 failure, 2 bad command line.`,
 
 // plan returns the plan for the options.
 func (o *options) plan(tests []string) (p mpiperf.Plan, err error) {
-	p = mpiperf.Plan{Window: o.window, Iterations: o.iterations, Batches: o.batches, Time: o.time, Check: o.check, OwnProcess: true}
+	p = mpiperf.Plan{Window: o.window, Iterations: o.iterations, Batches: o.batches, Time: o.time, Check: o.check, Created: o.memory == createdMemory, File: o.file, OwnProcess: true}
 	switch {
 	case o.window < 1:
 		return p, usageError{fmt.Errorf("bad -window %d: choose 1 to %d", o.window, mpiperf.WindowMax)}
@@ -259,6 +279,8 @@ func (o *options) plan(tests []string) (p mpiperf.Plan, err error) {
 		return p, usageError{errors.New("-tune writes a table, and no -json")}
 	case o.tune != "" && o.vars != "":
 		return p, usageError{errors.New("-tune measures algorithms, and shows no -vars")}
+	case o.memory != allocatedMemory && o.memory != createdMemory:
+		return p, usageError{fmt.Errorf("bad -memory %q: choose %s or %s", o.memory, allocatedMemory, createdMemory)}
 	case o.batches < 1:
 		return p, usageError{fmt.Errorf("bad -batches %d: choose 1 to %d", o.batches, mpiperf.BatchesMax)}
 	}

@@ -17,13 +17,13 @@ func TestOptionsBecomeAPlan(t *testing.T) {
 	var opt options
 	var plan mpiperf.Plan
 	require.NoError(t, parse([]string{
-		"--sizes", "8,1KiB-4KiB", "--ranks", "2-8", "--window=16", "--time", "5ms", "--batches", "3", "--check", "--json", "--pin", "0,1", "rate", "scan",
+		"--sizes", "8,1KiB-4KiB", "--ranks", "2-8", "--window=16", "--time", "5ms", "--batches", "3", "--check", "--json", "--pin", "0,1", "--memory", "created", "--file", "f", "rate", "scan",
 	}, &help, &opt, &plan))
 	assert.Empty(t, help.String())
 	assert.True(t, opt.json)
 	assert.Equal(t, mpiperf.Plan{
 		Tests: []perf.Test{perf.Rate, mpiperf.Scan}, Sizes: []int{8, 1024, 2048, 4096}, Ranks: []int{2, 4, 8},
-		Window: 16, Time: 5 * time.Millisecond, Batches: 3, Check: true, OwnProcess: true,
+		Window: 16, Time: 5 * time.Millisecond, Batches: 3, Check: true, Created: true, File: "f", OwnProcess: true,
 	}, plan)
 }
 
