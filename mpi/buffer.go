@@ -56,6 +56,12 @@ func frequent[T any]() *datatype.Type {
 		return datatype.Float64
 	case *int:
 		return datatype.Int
+	case *int64:
+		return datatype.Int64
+	case *int32:
+		return datatype.Int32
+	case *float32:
+		return datatype.Float32
 	}
 	return nil
 }

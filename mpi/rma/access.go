@@ -2,7 +2,9 @@ package rma
 
 import (
 	"math"
+	"runtime"
 
+	"github.com/viaduct-hpc/viaduct/internal/move"
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/core"
 	"github.com/viaduct-hpc/viaduct/mpi/datatype"
@@ -21,31 +23,33 @@ import (
 
 // Put copies b to the target (MPI_Put, MPI_Rput; MPI-4.1, 12.3.1 and 12.3.5).
 func (w *Win) Put(b mpi.Buffer, to Target) mpi.Request {
-	in, err := memoryOf(b)
+	mem, origin, count, t, err := b.Memory()
 	if err == nil {
-		if target, ok := w.quick(&in, &to); ok {
-			entered := within.Enter(w.comm, "MPI_Rput", to.rank, len(target))
-			copy(target, in.mem[in.origin:])
-			within.Leave(w.comm, entered, nil)
-			w.leave()
+		if target := w.quick(t, count, &to); target != nil {
+			entered := w.enter("MPI_Rput", to.rank, len(target))
+			move.Copy(target, mem[origin:])
+			w.leave(entered, nil)
+			runtime.KeepAlive(w)
 			return mpi.Request{}
 		}
 	}
+	in, err := memoryOf(b)
 	return w.do(action{name: "MPI_Rput", kind: wire.Put, in: in}, to, err)
 }
 
 // Get copies from the target to b (MPI_Get, MPI_Rget; MPI-4.1, 12.3.2 and 12.3.5).
 func (w *Win) Get(b mpi.Buffer, from Target) mpi.Request {
-	out, err := memoryOf(b)
+	mem, origin, count, t, err := b.Memory()
 	if err == nil {
-		if target, ok := w.quick(&out, &from); ok {
-			entered := within.Enter(w.comm, "MPI_Rget", from.rank, len(target))
-			copy(out.mem[out.origin:], target)
-			within.Leave(w.comm, entered, nil)
-			w.leave()
+		if target := w.quick(t, count, &from); target != nil {
+			entered := w.enter("MPI_Rget", from.rank, len(target))
+			move.Copy(mem[origin:], target)
+			w.leave(entered, nil)
+			runtime.KeepAlive(w)
 			return mpi.Request{}
 		}
 	}
+	out, err := memoryOf(b)
 	return w.do(action{name: "MPI_Rget", kind: wire.Get, out: out}, from, err)
 }
 
@@ -70,6 +74,9 @@ func (w *Win) GetAccumulate(b, result mpi.Buffer, to Target, op *mpi.Op) mpi.Req
 
 // FetchAndOp is GetAccumulate of one element (MPI_Fetch_and_op; MPI-4.1, 12.3.4).
 func (w *Win) FetchAndOp(b, result mpi.Buffer, to Target, op *mpi.Op) mpi.Request {
+	if w.quickFetch(&b, &result, &to, op) {
+		return mpi.Request{}
+	}
 	out, err := memoryOf(result)
 	var in memory
 	if op != mpi.NoOp && err == nil {
@@ -77,9 +84,6 @@ func (w *Win) FetchAndOp(b, result mpi.Buffer, to Target, op *mpi.Op) mpi.Reques
 	}
 	if err == nil && (out.count != 1 || to.typed) {
 		err = errclass.New(errclass.Count, "one element of a predefined type is fetched, not %d: use GetAccumulate for others", out.count)
-	}
-	if err == nil && w.quickFetch(&in, &out, &to, op) {
-		return mpi.Request{}
 	}
 	return w.do(action{name: "MPI_Fetch_and_op", kind: wire.GetAccumulate, in: in, out: out, of: op}, to, err)
 }
@@ -120,19 +124,19 @@ type action struct {
 
 // do checks an operation and begins it; err says what is wrong with its memory.
 func (w *Win) do(a action, to Target, err error) mpi.Request {
-	if dead := w.enter(); dead != nil {
+	if dead := w.live(); dead != nil {
 		return w.refuse(to.rank, dead)
 	}
-	defer w.leave()
 	if err == nil {
 		err = w.check(&a, &to)
 	}
-	entered := within.Enter(w.comm, a.name, to.rank, a.runs.Left())
+	entered := w.enter(a.name, to.rank, a.runs.Left())
 	var r mpi.Request
 	if err == nil && to.rank != mpi.ProcNull {
 		r, err = w.begin(&a, to.rank)
 	}
-	within.Leave(w.comm, entered, err)
+	w.leave(entered, err)
+	runtime.KeepAlive(w)
 	if err != nil {
 		return w.refuse(to.rank, err)
 	}
@@ -170,6 +174,7 @@ func (w *Win) check(a *action, to *Target) error {
 	}
 	w.mu.Lock()
 	err := w.epochs.MayAccess(to.rank)
+	w.permit() // the first access in the epoch of a fence changes what they allow
 	w.mu.Unlock()
 	if err != nil {
 		return err
@@ -253,11 +258,7 @@ func (w *Win) note(rank int, err error) {
 		w.peers[rank].failed.CompareAndSwap(nil, &err)
 		return
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.err == nil {
-		w.err = err
-	}
+	w.failed.CompareAndSwap(nil, &err)
 }
 
 // noted returns and forgets the first error of the operations at a rank.

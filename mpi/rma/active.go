@@ -38,6 +38,7 @@ func (w *Win) Fence(ctx context.Context, a ...Assert) error {
 		}
 		w.mu.Lock()
 		w.epochs.Fence(set.has(NoSucceed))
+		w.permit()
 		w.mu.Unlock()
 		return err
 	})
@@ -56,6 +57,7 @@ func (w *Win) Start(ctx context.Context, g *mpi.Group, a ...Assert) error {
 			return err
 		}
 		w.mu.Lock()
+		w.heed()
 		err = w.epochs.MayStart()
 		w.mu.Unlock()
 		if err != nil {
@@ -72,6 +74,7 @@ func (w *Win) Start(ctx context.Context, g *mpi.Group, a ...Assert) error {
 			delete(w.posts, rank)
 		}
 		w.epochs.Start(ranks)
+		w.permit()
 		return nil
 	})
 }
@@ -117,6 +120,7 @@ func (w *Win) Complete(ctx context.Context) error {
 		}
 		w.mu.Lock()
 		w.epochs.Complete()
+		w.permit()
 		w.mu.Unlock()
 		return first(w.tellAll(ranks, tagComplete), err)
 	})

@@ -2,10 +2,12 @@ package rma
 
 import (
 	"context"
+	"runtime"
 
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 	"github.com/viaduct-hpc/viaduct/mpi/info"
+	"github.com/viaduct-hpc/viaduct/mpi/rma/share"
 )
 
 // Create makes a window of memory that each process has, b, which may be of different sizes, also
@@ -88,13 +90,16 @@ func (w *Win) Free(ctx context.Context) error {
 	if err != nil {
 		return w.fail(err)
 	}
-	entered := within.Enter(w.comm, "MPI_Win_free", mpi.Undefined, 0)
+	entered := w.enter("MPI_Win_free", mpi.Undefined, 0)
 	if err = w.completeAll(ctx); !isContext(err) {
 		err = first(within.Barrier(orBackground(ctx), w.comm), err)
+		if err == nil && w.region != nil {
+			w.region.Discard() // all have ended their operations
+		}
 		defer w.release()
 	}
 	err = w.fail(err)
-	within.Leave(w.comm, entered, err)
+	w.leave(entered, err)
 	return err
 }
 
@@ -104,16 +109,12 @@ func (w *Win) release() {
 	if w.freed.Swap(true) {
 		return
 	}
+	w.allowed.Store(0)
 	w.scope.Serve(nil)
-	for w.users.Load() != 0 { // calls of other goroutines, which the program should have waited for
-		nap()
+	if w.region != nil {
+		// Calls of other goroutines, which the program should have waited for, and messages of processes
+		// that died may still use the memory. They have w.
+		runtime.AddCleanup(w, (*share.Region).Close, w.region)
 	}
-	region := w.region
-	go func() {
-		w.long.Wait() // messages of processes that died end when the engine notices
-		if region != nil {
-			region.Close()
-		}
-	}()
 	_ = within.Free(w.comm) // it was made by this package, and is freed once
 }

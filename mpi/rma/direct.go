@@ -4,6 +4,7 @@ import (
 	"math"
 	"sync"
 
+	"github.com/viaduct-hpc/viaduct/internal/move"
 	"github.com/viaduct-hpc/viaduct/internal/spin"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 	"github.com/viaduct-hpc/viaduct/mpi/rma/apply"
@@ -35,7 +36,7 @@ func (a *action) put(mem []byte) error {
 	if src, ok := a.in.piece(); ok {
 		for len(src) > 0 {
 			off, n := a.runs.Next(math.MaxInt)
-			copy(mem[a.base+off:][:n], src)
+			move.Copy(mem[a.base+off:][:n], src)
 			src = src[n:]
 		}
 		return nil
@@ -56,7 +57,7 @@ func (a *action) get(mem []byte) error {
 	if dst, ok := a.out.piece(); ok {
 		for len(dst) > 0 {
 			off, n := a.runs.Next(math.MaxInt)
-			copy(dst, mem[a.base+off:][:n])
+			move.Copy(dst, mem[a.base+off:][:n])
 			dst = dst[n:]
 		}
 		return nil

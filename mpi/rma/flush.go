@@ -40,11 +40,13 @@ func (w *Win) Sync() error {
 
 // flush is Flush and FlushLocal.
 func (w *Win) flush(ctx context.Context, name string, rank int) error {
-	if err := w.enter(); err != nil {
+	if w.quickFlush(name, rank) {
+		return nil
+	}
+	if err := w.live(); err != nil {
 		return w.fail(err)
 	}
-	defer w.leave()
-	entered := within.Enter(w.comm, name, rank, 0)
+	entered := w.enter(name, rank, 0)
 	err := w.checkRank(rank)
 	if err == nil {
 		w.mu.Lock()
@@ -55,7 +57,7 @@ func (w *Win) flush(ctx context.Context, name string, rank int) error {
 		err = w.complete(ctx, rank)
 	}
 	err = w.fail(err)
-	within.Leave(w.comm, entered, err)
+	w.leave(entered, err)
 	return err
 }
 
@@ -74,8 +76,13 @@ func (w *Win) flushAll(ctx context.Context, name string) error {
 
 // complete waits until the operations at a rank are complete, and returns their first error.
 func (w *Win) complete(ctx context.Context, rank int) error {
-	p := &w.peers[rank]
 	w.fence.Add(1)
+	return w.await(ctx, rank)
+}
+
+// await waits until nothing is pending at a rank, and returns the first error of its operations.
+func (w *Win) await(ctx context.Context, rank int) error {
+	p := &w.peers[rank]
 	if p.pending.Load() != 0 {
 		if err := w.engine.Until(orBackground(ctx), func() bool { return p.pending.Load() == 0 }); err != nil {
 			return err
@@ -86,19 +93,17 @@ func (w *Win) complete(ctx context.Context, rank int) error {
 
 // completeAll is complete for all ranks.
 func (w *Win) completeAll(ctx context.Context) (err error) {
+	w.fence.Add(1)
 	for rank := range w.peers {
-		if rerr := w.complete(ctx, rank); rerr != nil && err == nil {
+		if rerr := w.await(ctx, rank); rerr != nil && err == nil {
 			if err = rerr; isContext(err) {
 				return err
 			}
 		}
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err == nil {
-		err = w.err
+	if w.failed.Load() != nil {
+		err = first(err, *w.failed.Swap(nil))
 	}
-	w.err = nil
 	return err
 }
 

@@ -116,9 +116,7 @@ func (s *server) serveLong(rank int, q *wire.Request, r core.Reply, answer []byt
 	if mem == nil {
 		return append(answer, byte(wire.NoRange)), false, nil
 	}
-	s.w.long.Add(1)
 	go func() {
-		defer s.w.long.Done()
 		err := s.w.takeLong(rank, q.Kind, mem, int(l.Tag))
 		result := wire.Done
 		if err != nil {

@@ -93,7 +93,7 @@ func makeWin(ctx context.Context, c *mpi.Comm, r recipe) (*Win, error) {
 	}
 	_ = comm.SetErrorHandler(nil) // until Win.SetErrorHandler; errors here are those of c
 	w := &Win{
-		comm: comm, scope: within.Scope(comm), engine: within.Engine(comm),
+		comm: comm, hooked: within.Hooked(comm), scope: within.Scope(comm), engine: within.Engine(comm),
 		me: comm.Rank(), flavor: r.flavor, unit: r.unit, hints: h, mem: r.mem,
 	}
 	w.server.w = w

@@ -37,6 +37,7 @@ func (w *Win) Lock(ctx context.Context, how LockType, rank int, a ...Assert) err
 			return err
 		}
 		w.mu.Lock()
+		w.heed()
 		err = w.epochs.MayLock(rank)
 		w.mu.Unlock()
 		if err != nil {
@@ -55,6 +56,7 @@ func (w *Win) Lock(ctx context.Context, how LockType, rank int, a ...Assert) err
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.epochs.Lock(rank, hold)
+		w.permit()
 		return nil
 	})
 }
@@ -86,6 +88,7 @@ func (w *Win) Unlock(ctx context.Context, rank int) error {
 		}
 		w.mu.Lock()
 		w.epochs.Unlock(rank)
+		w.permit()
 		w.mu.Unlock()
 		return first(w.giveBack(rank, hold), err)
 	})
@@ -100,6 +103,7 @@ func (w *Win) LockAll(ctx context.Context, a ...Assert) error {
 			return err
 		}
 		w.mu.Lock()
+		w.heed()
 		err = w.epochs.MayLockAll()
 		w.mu.Unlock()
 		if err != nil {
@@ -120,6 +124,7 @@ func (w *Win) LockAll(ctx context.Context, a ...Assert) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.epochs.LockAll(hold)
+		w.permit()
 		return nil
 	})
 }
@@ -140,6 +145,7 @@ func (w *Win) UnlockAll(ctx context.Context) error {
 		}
 		w.mu.Lock()
 		w.epochs.UnlockAll()
+		w.permit()
 		w.mu.Unlock()
 		for rank := range w.peers {
 			if gerr := w.giveBack(rank, hold); gerr != nil && err == nil {

@@ -22,6 +22,7 @@ var within = bridge.Take[mpi.Comm, mpi.Request, mpi.Call]()
 // 12.2). Its methods may be called from any goroutine; each process has one set of epochs.
 type Win struct {
 	comm   *mpi.Comm // the window's own
+	hooked bool      // a hook sees the calls
 	scope  *core.Scope
 	engine *core.Engine
 	me     int
@@ -35,11 +36,12 @@ type Win struct {
 	locks  *share.Locks  // in it, if all ranks share it; else nil: the ranks' locks are in their servers
 	server server
 
-	users atomic.Int64 // calls that may touch the memory
 	freed atomic.Bool
-	long  sync.WaitGroup // messages of others that go to or come from the memory
-	tags  atomic.Uint32  // of long messages
-	fence atomic.Uint32  // for Sync
+	tags  atomic.Uint32 // of long messages
+	fence atomic.Uint32 // for Sync
+	// allowed is what the epochs allow at all ranks, for calls that do without the lock.
+	allowed atomic.Uint32
+	failed  atomic.Pointer[error] // the first error of an operation at no rank
 
 	attrs attr.List[*Win]
 
@@ -47,7 +49,6 @@ type Win struct {
 	epochs   epoch.Machine
 	onErr    ErrorHandler
 	name     string
-	err      error                // of an operation at no rank
 	posts    map[int]core.Request // receives of Post, by rank
 	exposure []core.Request       // receives of Complete, in the exposure epoch
 	leaving  map[int]chan struct{}
@@ -214,21 +215,6 @@ func (w *Win) live() error {
 	return nil
 }
 
-// enter is live for a call that may touch the memory, and ends with leave.
-func (w *Win) enter() error {
-	if w == nil {
-		return errNil
-	}
-	w.users.Add(1)
-	if w.freed.Load() {
-		w.users.Add(-1)
-		return errFreed
-	}
-	return nil
-}
-
-func (w *Win) leave() { w.users.Add(-1) }
-
 // fail passes an error to the window's handler, and returns it. The end of the caller's context is
 // not an error of the window.
 func (w *Win) fail(err error) error {
@@ -241,15 +227,28 @@ func (w *Win) fail(err error) error {
 	return err
 }
 
+// enter shows a call to the hook, and leave its end. The call is nil if there is no hook.
+func (w *Win) enter(name string, rank, bytes int) *mpi.Call {
+	if !w.hooked {
+		return nil
+	}
+	return within.Enter(w.comm, name, rank, bytes)
+}
+
+func (w *Win) leave(entered *mpi.Call, err error) {
+	if entered != nil {
+		within.Leave(w.comm, entered, err)
+	}
+}
+
 // call wraps a call that synchronises: it shows it to the hook, and passes its error on.
 func (w *Win) call(name string, rank int, do func() error) error {
-	if err := w.enter(); err != nil {
+	if err := w.live(); err != nil {
 		return w.fail(err)
 	}
-	entered := within.Enter(w.comm, name, rank, 0)
+	entered := w.enter(name, rank, 0)
 	err := w.fail(do())
-	within.Leave(w.comm, entered, err)
-	w.leave()
+	w.leave(entered, err)
 	return err
 }
 

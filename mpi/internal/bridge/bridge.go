@@ -23,8 +23,6 @@ type Calls[Comm, Request, Call any] struct {
 	// Operation makes a Request of the communicator for an operation that end ends, once. cancel may be
 	// nil.
 	Operation func(c *Comm, cancel func()) (r Request, end func(st core.Status, err error))
-	// Hooked tells whether the process has a hook.
-	Hooked func(c *Comm) bool
 
 	// Live returns an error unless the communicator can be used.
 	Live func(c *Comm) error
@@ -40,6 +38,8 @@ type Calls[Comm, Request, Call any] struct {
 	Ended func(c *Comm, err error) Request
 	// Barrier is Comm.Barrier without hook and error handler.
 	Barrier func(ctx context.Context, c *Comm) error
+	// Hooked tells whether the process has a hook, which Enter and Leave would show calls to.
+	Hooked func(c *Comm) bool
 	// Enter shows a call to the hook, and Leave its end; the call is nil if there is no hook.
 	Enter func(c *Comm, name string, rank, bytes int) *Call
 	Leave func(c *Comm, call *Call, err error)

@@ -66,6 +66,16 @@ func Do(o Op, k datatype.Kind, mem []byte, runs []Run, in, old []byte, lock Lock
 	return nil
 }
 
+// Number combines one aligned element, as Do does without a lock. The operator and the kind are such
+// that Numbers is true.
+func Number(o Op, k datatype.Kind, target, in, old []byte) {
+	if len(target) == 8 {
+		all8(o, k, target, in, old)
+	} else {
+		all4(o, k, target, in, old)
+	}
+}
+
 // slice returns n bytes of b from at on, or nil if b is nil.
 func slice(b []byte, at, n int) []byte {
 	if b == nil {

@@ -52,6 +52,22 @@ func Check(o Op, k datatype.Kind) error {
 	return reduce.Predefined[o].ValidFor(t)
 }
 
+// numbers has, for each kind of numbers that instructions change, the operators that are valid.
+var numbers = func() (all [datatype.Kinds][NoOp + 1]bool) {
+	for k := range all {
+		for o := range all[k] {
+			all[k][o] = Atomic(datatype.Kind(k)) && Check(Op(o), datatype.Kind(k)) == nil
+		}
+	}
+	return all
+}()
+
+// Numbers tells whether an operator is valid for a kind whose aligned elements are changed without a
+// lock.
+func Numbers(o Op, k datatype.Kind) bool {
+	return int(k) < len(numbers) && int(o) < len(numbers[k]) && numbers[k][o]
+}
+
 // step8 combines two elements of 8 bytes.
 func step8(o Op, k datatype.Kind, target, in uint64) uint64 {
 	switch k {

@@ -83,6 +83,38 @@ func TestMachine(t *testing.T) {
 	assert.Equal(t, none, allowed(&m))
 }
 
+// TestEverywhere: what is allowed at all ranks without a change of the machine.
+func TestEverywhere(t *testing.T) {
+	var m epoch.Machine
+	everywhere := func(access, first, flush bool, when string) {
+		t.Helper()
+		a, f, l := m.Everywhere()
+		assert.Equal(t, []bool{access, first, flush}, []bool{a, f, l}, when)
+	}
+	everywhere(false, false, false, "no epoch")
+	m.Fence(false)
+	everywhere(true, true, false, "the first access changes the machine")
+	require.NoError(t, m.MayAccess(1))
+	everywhere(true, false, false, "an epoch of a fence that is in use")
+	m.Fence(false)
+	everywhere(true, true, false, "the next one")
+	require.NoError(t, m.MayLockAll())
+	m.Used()
+	require.Error(t, m.MayLockAll())
+	everywhere(true, false, false, "used again")
+	m.Fence(true)
+	m.Start([]int{0, 1})
+	everywhere(false, false, false, "only the ranks of Start")
+	m.Complete()
+	m.Lock(0, epoch.Exclusive)
+	everywhere(false, false, false, "only the locked rank")
+	m.Unlock(0)
+	m.LockAll(epoch.Shared)
+	everywhere(true, false, true, "all are locked")
+	m.UnlockAll()
+	everywhere(false, false, false, "none any more")
+}
+
 func TestQueue(t *testing.T) {
 	var q epoch.Queue
 	assert.Equal(t, epoch.Granted, q.Lock(1, false))

@@ -225,6 +225,16 @@ func (m *Machine) MayFlush(rank int) error {
 	return errclass.New(errclass.RMASync, "a flush in %s: it needs Lock of its rank, or LockAll", accessNames[m.access])
 }
 
+// Everywhere tells whether MayAccess allows operations at all ranks, whether the first of them would
+// change the machine, and whether MayFlush allows flushes of all ranks.
+func (m *Machine) Everywhere() (access, first, flush bool) {
+	flush = m.access == lockedAll
+	return flush || m.access == fenced, m.access == fenced && !m.used, flush
+}
+
+// Used notes that an operation was begun in an epoch that allows them everywhere.
+func (m *Machine) Used() { m.used = true }
+
 // AllRanks stands for all ranks in MayFlush.
 const AllRanks = -1
 

@@ -136,6 +136,12 @@ func (r *Region) Hide() {
 // Bytes returns all of the memory.
 func (r *Region) Bytes() []byte { return r.mem }
 
+// Discard makes all bytes 0 and gives their memory back to the system, in all processes that map the
+// region.
+func (r *Region) Discard() {
+	_ = unix.Madvise(r.mem, unix.MADV_REMOVE) // where that is not possible, Close does it
+}
+
 // Close unmaps the memory, which must not be used any more.
 func (r *Region) Close() {
 	r.Hide()

@@ -34,9 +34,12 @@ func TestRegion(t *testing.T) {
 	a.Bytes()[100] = 7
 	assert.EqualValues(t, 7, b.Bytes()[100])
 	b.Bytes()[bytes-1] = 9
-	b.Close()
-	b.Close()
 	assert.EqualValues(t, 9, a.Bytes()[bytes-1])
+	b.Discard()
+	assert.Equal(t, make([]byte, bytes), a.Bytes(), "in all processes that map the region")
+	b.Close()
+	b.Close()
+	a.Bytes()[100] = 8
 }
 
 // TestNamesOfHostileProcesses: what is not the region that it claims to be is not mapped.
