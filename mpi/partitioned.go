@@ -21,7 +21,7 @@ const (
 	planTagMax   = 1<<25 - 1             // the largest tag of a user
 	chunkBits    = 13                    // of the number of a chunk
 	numbersMax   = 1 << (25 - chunkBits) // how many PsendInits have different numbers
-	chunkBytes   = 128 << 10             // the least that is worth a message
+	chunkBytes   = 512 << 10             // the least that is worth a message
 	planBytes    = 24
 	partitionMax = 1 << 30
 )
@@ -109,28 +109,29 @@ func (c *Comm) PrecvInit(b Buffer, partitions, src, tag int) Request {
 // Pready marks partitions of an active PsendInit as ready to be sent (MPI_Pready,
 // MPI_Pready_range, MPI_Pready_list; MPI-4.1, 4.2). Their memory must not change until the request
 // has ended.
-func (r Request) Pready(partitions ...int) (err error) {
-	defer r.comm().call("MPI_Pready", &err)()
+func (r Request) Pready(partitions ...int) error {
+	c := r.comm()
+	entered := c.enter(Call{Name: "MPI_Pready", Comm: c, Peer: Undefined, Tag: Undefined})
 	parts, err := r.partitioned()
 	for _, i := range partitions {
 		if err == nil {
 			err = parts.ready(i)
 		}
 	}
-	return err
+	return c.leave(entered, err)
 }
 
 // Parrived tells whether a partition of a PrecvInit has arrived in the present round (MPI_Parrived;
 // MPI-4.1, 4.2). It is true of inactive requests.
 func (r Request) Parrived(partition int) (arrived bool, err error) {
-	defer r.comm().call("MPI_Parrived", &err)()
+	c := r.comm()
+	entered := c.enter(Call{Name: "MPI_Parrived", Comm: c, Peer: Undefined, Tag: Undefined})
 	parts, err := r.partitioned()
-	if err != nil {
-		return false, err
+	if err == nil {
+		arrived, err = parts.arrived(partition)
+		yieldUnless(arrived)
 	}
-	arrived, err = parts.arrived(partition)
-	yieldUnless(arrived)
-	return arrived, err
+	return arrived, c.leave(entered, err)
 }
 
 // partitioned returns the message of a partitioned request.
@@ -178,7 +179,6 @@ type psend struct {
 
 	mu     sync.Mutex
 	cond   sync.Cond
-	task   *task // of this round
 	active bool
 	freed  bool           // the request is never started again
 	isset  []bool         // partitions that are ready
@@ -255,11 +255,10 @@ func (c *Comm) partitionedRequest(p partitioned, wait func() (core.Status, error
 	return Request{from: o}
 }
 
-// start begins a round. Its task runs when all partitions are ready, or when the program waits for it.
-func (s *psend) start(t *task) error {
+// start begins a round. Its task runs when the program asks for its end.
+func (s *psend) start(*task) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.task = t
 	clear(s.isset)
 	for i := range s.left {
 		s.left[i] = min(s.plan.perChunk(), s.plan.partitions-i*s.plan.perChunk())
@@ -291,7 +290,6 @@ func (s *psend) ready(i int) error {
 	}
 	if s.posted++; s.posted == len(s.sends) {
 		s.cond.Broadcast()
-		s.task.launch()
 	}
 	return nil // the request reports the error
 }
@@ -386,7 +384,9 @@ func (q *precv) start(t *task) error {
 		return err
 	}
 	q.active = true
-	go t.run()
+	if q.recvs == nil {
+		t.launch() // it takes the plan, and posts the receives
+	}
 	return nil
 }
 
