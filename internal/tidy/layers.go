@@ -100,11 +100,16 @@ var layerTable = []layer{
 	{"mpi/file/internal/storage", []string{"mpi/errclass", "mpi/file/internal/ranges"}},
 	{"mpi/file/internal/posix", []string{"mpi/errclass", "mpi/file/internal/ranges", "mpi/file/internal/sieve", "mpi/file/internal/storage"}},
 	{"mpi/file/internal/pvfs", []string{"bmi/about", "mpi/errclass", "mpi/file/internal/ranges", "mpi/file/internal/storage", "pvfs/client", "pvfs/config", "pvfs/credential", "pvfs/proto", "pvfs/stripe", "pvfs/usercert"}},
-	{"mpi/file/internal/memory", []string{"mpi", "mpi/datatype", "mpi/errclass"}},
-	{"mpi/file/internal/team", []string{"mpi", "mpi/errclass", "mpi/internal/bridge"}},
-	{"mpi/file/internal/shared", []string{"mpi/errclass", "mpi/file/internal/team"}},
-	{"mpi/file/internal/exchange", []string{"mpi/errclass", "mpi/file/internal/memory", "mpi/file/internal/ranges", "mpi/file/internal/storage", "mpi/file/internal/team", "mpi/file/internal/twophase", "mpi/file/internal/view"}},
-	{"mpi/file", []string{"mpi", "mpi/core", "mpi/datatype", "mpi/errclass", "mpi/internal/bridge", "mpi/file/internal/..."}},
+	{"mpi/internal/memory", []string{"mpi", "mpi/datatype", "mpi/errclass"}},
+	{"mpi/internal/team", []string{"mpi", "mpi/errclass", "mpi/internal/bridge"}},
+	{"mpi/file/internal/shared", []string{"mpi/errclass", "mpi/internal/team"}},
+	{"mpi/file/internal/exchange", []string{"mpi/errclass", "mpi/internal/memory", "mpi/file/internal/ranges", "mpi/file/internal/storage", "mpi/internal/team", "mpi/file/internal/twophase", "mpi/file/internal/view"}},
+	{"mpi/file", []string{"mpi", "mpi/core", "mpi/datatype", "mpi/errclass", "mpi/internal/bridge", "mpi/file/internal/...", "mpi/internal/memory", "mpi/internal/team"}},
+	{"mpi/file/filetest", []string{"mpi/file/internal/ranges", "mpi/file/internal/storage"}},
+	// Checkpoints are files of package file; their format is pure.
+	{"mpi/checkpoint/internal/sums", nil},
+	{"mpi/checkpoint/internal/manifest", []string{"mpi/errclass", "mpi/checkpoint/internal/sums"}},
+	{"mpi/checkpoint", []string{"mpi", "mpi/datatype", "mpi/errclass", "mpi/file", "mpi/object", "mpi/internal/memory", "mpi/internal/team", "mpi/checkpoint/internal/..."}},
 	{"mpi/tool", []string{"mpi", "bmi/about"}}, // what there is to show registers itself
 	{"mpi/...", []string{"bmi", "bmi/about", "mpi/...", "internal/queue"}},
 

@@ -5,10 +5,10 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
-	"github.com/viaduct-hpc/viaduct/mpi/file/internal/memory"
 	"github.com/viaduct-hpc/viaduct/mpi/file/internal/storage"
 	"github.com/viaduct-hpc/viaduct/mpi/file/internal/twophase"
 	"github.com/viaduct-hpc/viaduct/mpi/file/internal/view"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/memory"
 )
 
 // A place says where an access begins.

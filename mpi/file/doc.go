@@ -45,8 +45,10 @@
 // access.go does it alone, collective.go together. turn.go keeps operations in order, request.go makes
 // requests, hook.go shows calls to the hook, store.go finds the storage of a name.
 //
-// Below, in internal: view maps views to byte ranges (ranges), and memory is the user's memory.
-// storage is the interface to stored files, which posix and pvfs implement; sieve plans for posix.
-// twophase plans collective operations, exchange carries them out. shared has the shared pointer,
-// and team the messages of all of them.
+// dir.go has directories, which the standard does not know: their names, renamed in one step.
+//
+// Below, in internal: view maps views to byte ranges (ranges). storage is the interface to stored
+// files, which posix and pvfs implement; sieve plans for posix. twophase plans collective operations,
+// exchange carries them out. shared has the shared pointer. In mpi/internal, memory is the user's
+// memory, and team has the messages of all of them.
 package file

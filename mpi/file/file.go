@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/file/internal/exchange"
 	"github.com/viaduct-hpc/viaduct/mpi/file/internal/shared"
 	"github.com/viaduct-hpc/viaduct/mpi/file/internal/storage"
-	"github.com/viaduct-hpc/viaduct/mpi/file/internal/team"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/team"
 )
 
 // A File is a file that the processes of a communicator have opened together (MPI_File; MPI-4.1,
@@ -61,7 +61,7 @@ func Open(ctx context.Context, c *mpi.Comm, name string, mode Mode, info *mpi.In
 }
 
 func openOn(ctx context.Context, c *mpi.Comm, name string, mode Mode, info *mpi.Info) (*File, error) {
-	t, err := team.New(ctx, c)
+	t, err := team.New(ctx, c, "the file")
 	if err != nil {
 		return nil, err
 	}

@@ -16,39 +16,34 @@ const (
 	unixPrefix = "ufs:"
 )
 
-// openStore opens the stored file of a name.
-func openStore(ctx context.Context, name string, flag int, h *hints) (storage.File, error) {
-	if err := checkName(name); err != nil {
-		return nil, err
+// driverOf returns the storage of a name, and the rest of the name.
+func driverOf(name string) (storage.Driver, string, error) {
+	if name == "" || strings.IndexByte(name, 0) >= 0 {
+		return nil, "", errclass.New(errclass.BadFile, "the name %q is empty or has a zero byte: name a file", name)
 	}
 	if rest, ok := strings.CutPrefix(name, pvfsPrefix); ok {
-		f, err := pvfs.Open(ctx, rest, flag, h.perm, pvfs.Striping{Unit: h.unit, Count: int(h.factor)})
-		if err != nil {
-			return nil, err // not a nil *pvfs.File in the interface
-		}
-		return f, nil
+		return pvfs.Driver{}, rest, nil
 	}
-	f, err := posix.Open(strings.TrimPrefix(name, unixPrefix), flag, h.perm)
+	if d, rest, ok := storage.Registered(name); ok {
+		return d, rest, nil
+	}
+	return posix.Driver{}, strings.TrimPrefix(name, unixPrefix), nil
+}
+
+// openStore opens the stored file of a name.
+func openStore(ctx context.Context, name string, flag int, h *hints) (storage.File, error) {
+	d, rest, err := driverOf(name)
 	if err != nil {
 		return nil, err
 	}
-	return f, nil
+	return d.Open(ctx, rest, flag, storage.How{Perm: h.perm, Unit: h.unit, Count: int(h.factor)})
 }
 
 // deleteStored removes the stored file of a name.
 func deleteStored(ctx context.Context, name string) error {
-	if err := checkName(name); err != nil {
+	d, rest, err := driverOf(name)
+	if err != nil {
 		return err
 	}
-	if rest, ok := strings.CutPrefix(name, pvfsPrefix); ok {
-		return pvfs.Delete(ctx, rest)
-	}
-	return posix.Delete(strings.TrimPrefix(name, unixPrefix))
-}
-
-func checkName(name string) error {
-	if name == "" || strings.IndexByte(name, 0) >= 0 {
-		return errclass.New(errclass.BadFile, "the name %q is empty or has a zero byte: name a file", name)
-	}
-	return nil
+	return d.Delete(ctx, rest)
 }

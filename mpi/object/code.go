@@ -56,3 +56,24 @@ func lengthOf(b []byte, err error) int64 {
 	}
 	return int64(len(b))
 }
+
+// Encode returns a value in the form in which it travels, for storing it. Decode accepts whatever
+// Encode returns.
+func Encode(v any) ([]byte, error) {
+	b, err := encode(v)
+	if err != nil {
+		return nil, err
+	}
+	if err := cbor.Wellformed(b); err != nil {
+		return nil, errclass.Wrap(errclass.Type, err, "a value of type %T is too large or too deep to be decoded again: store its numbers in an array", v)
+	}
+	return b, nil
+}
+
+// Decode stores an encoded value at v, a pointer.
+func Decode(b []byte, v any) error {
+	if err := cbor.Unmarshal(b, v); err != nil {
+		return errclass.Wrap(errclass.Type, err, "the stored value does not fit a %s", typeName(v))
+	}
+	return nil
+}

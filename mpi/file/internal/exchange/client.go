@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/viaduct-hpc/viaduct/mpi/file/internal/team"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/team"
 )
 
 // A direction is which way the bytes of an operation go, seen from a client.

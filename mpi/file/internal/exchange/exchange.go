@@ -12,11 +12,11 @@ import (
 	"errors"
 	"math"
 
-	"github.com/viaduct-hpc/viaduct/mpi/file/internal/memory"
 	"github.com/viaduct-hpc/viaduct/mpi/file/internal/storage"
-	"github.com/viaduct-hpc/viaduct/mpi/file/internal/team"
 	"github.com/viaduct-hpc/viaduct/mpi/file/internal/twophase"
 	"github.com/viaduct-hpc/viaduct/mpi/file/internal/view"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/memory"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/team"
 )
 
 // An Op is this rank's part in a collective operation.

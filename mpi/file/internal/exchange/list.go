@@ -7,8 +7,8 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 	"github.com/viaduct-hpc/viaduct/mpi/file/internal/ranges"
-	"github.com/viaduct-hpc/viaduct/mpi/file/internal/team"
 	"github.com/viaduct-hpc/viaduct/mpi/file/internal/twophase"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/team"
 )
 
 // A list travels as its length in bytes, 8 bytes, and as much of it as fits into firstBytes. The

@@ -13,8 +13,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 	"github.com/viaduct-hpc/viaduct/mpi/file/internal/ranges"
-	"github.com/viaduct-hpc/viaduct/mpi/file/internal/team"
 	"github.com/viaduct-hpc/viaduct/mpi/file/internal/twophase"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/team"
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 
@@ -25,7 +25,7 @@ var background = context.Background()
 // pair runs rank 0 as an aggregator that collects one list, and rank 1 as its client.
 func pair(t *testing.T, client func(tm *team.Team), collected func(tm *team.Team, parts []part, err error)) {
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
-		tm, err := team.New(background, p.World())
+		tm, err := team.New(background, p.World(), "the file")
 		require.NoError(t, err)
 		if tm.Rank() == 1 {
 			client(tm)

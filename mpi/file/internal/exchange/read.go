@@ -5,8 +5,8 @@ import (
 	"math"
 
 	"github.com/viaduct-hpc/viaduct/mpi/file/internal/ranges"
-	"github.com/viaduct-hpc/viaduct/mpi/file/internal/team"
 	"github.com/viaduct-hpc/viaduct/mpi/file/internal/twophase"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/team"
 )
 
 // read is the work of aggregator me in a read: it reads what the ranks want of a window, and sends

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/viaduct-hpc/viaduct/mpi/file/internal/ranges"
-	"github.com/viaduct-hpc/viaduct/mpi/file/internal/team"
 	"github.com/viaduct-hpc/viaduct/mpi/file/internal/twophase"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/team"
 )
 
 // write is the work of aggregator me in a write: it receives the bytes of a window, and writes

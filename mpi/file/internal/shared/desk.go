@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
-	"github.com/viaduct-hpc/viaduct/mpi/file/internal/team"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/team"
 )
 
 // The operations of a request.

@@ -1,6 +1,6 @@
 // Package storage is the interface between package file and the files that bytes are stored in: a
 // few calls on byte ranges. internal/posix and internal/pvfs implement it; errors.go gives their
-// errors the classes of MPI.
+// errors the classes of MPI. driver.go has directories, and what opens both.
 package storage
 
 import (

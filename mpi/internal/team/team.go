@@ -1,8 +1,9 @@
-// Package team is what the collective operations on a file use of package mpi: the processes that
-// have opened it, and messages between them. Every call takes a context and ends with it.
+// Package team is what collective operations on something that processes have opened together, a file
+// or a store of checkpoints, use of package mpi: the processes, and messages between them. Every call
+// takes a context and ends with it.
 //
-// team.go and message.go are the only files below package file that call mpi's communication.
-// agree.go makes all ranks learn of an error on any of them.
+// team.go has collective operations, and message.go messages between two ranks. agree.go makes all
+// ranks learn of an error on any of them.
 package team
 
 import (
@@ -18,10 +19,11 @@ import (
 // within is the inside of package mpi. The hook sees nothing of the messages of a team.
 var within = bridge.Take[mpi.Comm, mpi.Request, mpi.Call]()
 
-// A Team is the processes that have a file open together. If a call fails on one rank, because a
+// A Team is the processes that have something open together. If a call fails on one rank, because a
 // process died or a context ended, the Team is broken: then all calls fail, on all ranks.
 type Team struct {
-	c *mpi.Comm
+	c    *mpi.Comm
+	what string // that is open, for the texts of errors
 
 	mu     sync.Mutex
 	broken error // why; guarded by mu
@@ -30,13 +32,14 @@ type Team struct {
 	left chan struct{}
 }
 
-// New makes the team of all processes of a communicator, which all must call it. If ctx ends before
-// the others have called it, they still wait for this process.
-func New(ctx context.Context, c *mpi.Comm) (*Team, error) {
+// New makes the team of all processes of a communicator, which all must call it. what is what they
+// open, such as "the file". If ctx ends before the others have called it, they still wait for this
+// process.
+func New(ctx context.Context, c *mpi.Comm, what string) (*Team, error) {
 	dup, r := within.Idup(c)
 	_, err := r.Wait(ctx)
 	if err == nil {
-		return &Team{c: dup}, nil
+		return &Team{c: dup, what: what}, nil
 	}
 	if ctx.Err() != nil {
 		go func() { // the duplicate is made when the others have called
@@ -54,11 +57,11 @@ func (t *Team) Rank() int { return t.c.Rank() }
 // Size returns the number of ranks.
 func (t *Team) Size() int { return t.c.Size() }
 
+// Comm returns the communicator of the team, for opening more on the same processes.
+func (t *Team) Comm() *mpi.Comm { return t.c }
+
 // Process returns this process.
 func (t *Team) Process() *mpi.Process { return t.c.Process() }
-
-// Comm returns the team's communicator.
-func (t *Team) Comm() *mpi.Comm { return t.c }
 
 // Group returns the group of the ranks.
 func (t *Team) Group() *mpi.Group { return t.c.Group() }
@@ -106,9 +109,9 @@ func (t *Team) mark(err error) {
 	switch {
 	case t.broken != nil:
 	case ctxEnded(err):
-		t.broken = errclass.New(errclass.Revoked, "an earlier collective operation on the file was abandoned, because its context ended: close the file, and open it again")
+		t.broken = errclass.New(errclass.Revoked, "an earlier collective operation on %s was abandoned, because its context ended: close it, and open it again", t.what)
 	default:
-		t.broken = errclass.Wrap(errclass.Of(err), err, "an earlier collective operation on the file was not completed: close the file, and open it again")
+		t.broken = errclass.Wrap(errclass.Of(err), err, "an earlier collective operation on %s was not completed: close it, and open it again", t.what)
 	}
 }
 
@@ -135,9 +138,9 @@ func (t *Team) explain(err error) error {
 		return err
 	}
 	if failed := t.failed(); len(failed) > 0 {
-		return errclass.Wrap(errclass.ProcFailed, err, "rank %d has failed during a collective operation on the file", failed[0])
+		return errclass.Wrap(errclass.ProcFailed, err, "rank %d has failed during a collective operation on %s", failed[0], t.what)
 	}
-	return errclass.Wrap(errclass.Revoked, err, "another rank has abandoned a collective operation on the file, or lost a process")
+	return errclass.Wrap(errclass.Revoked, err, "another rank has abandoned a collective operation on %s, or lost a process", t.what)
 }
 
 // failed returns the ranks that this process knows to have failed.
@@ -204,5 +207,14 @@ func (t *Team) Bcast(ctx context.Context, b []byte, root int) error {
 		return err
 	}
 	_, err := t.finish(ctx, t.c.Ibcast(mpi.Slice(b), root))
+	return err
+}
+
+// Combine combines the numbers of all ranks in place.
+func (t *Team) Combine(ctx context.Context, b mpi.Buffer, op *mpi.Op) error {
+	if err := t.Broken(); err != nil {
+		return err
+	}
+	_, err := t.finish(ctx, t.c.Iallreduce(mpi.InPlace, b, op))
 	return err
 }

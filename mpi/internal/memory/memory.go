@@ -1,5 +1,5 @@
-// Package memory is what operations on files use of mpi.Buffer: the packed bytes of a user's
-// memory, in the representation of the file.
+// Package memory is what operations on files and checkpoints use of mpi.Buffer: the packed bytes of a
+// user's memory, in the representation of the file.
 package memory
 
 import (
@@ -129,7 +129,7 @@ func (m *Memory) Packed(n int64) int64 {
 func (m *Memory) cursor(from int64) datatype.Cursor {
 	c, err := datatype.NewCursor(m.t, m.mem, m.origin, m.count)
 	if err != nil {
-		panic("mpi/file: an unchecked buffer: " + err.Error())
+		panic("mpi: an unchecked buffer: " + err.Error())
 	}
 	c.Skip(int(from))
 	return c
