@@ -190,7 +190,7 @@ var layerTable = []layer{
 	{"bench/collectives/...", []string{"bench/collectives/...", "mpi/coll", "mpi/coll/collsim", "mpi/datatype", "mpi/reduce"}},
 	{"bench/steps/...", []string{"bmi", "mpi", "mpi/boot", "_ methods/..."}},
 	{"bench/...", []string{"bmi", "mpi", "plugins", "pvfs/client", "pvfs/config", "pvfs/proto", "pvfs/datatype", "methods/tcp/wire", "bench/...", "internal/perf/...", "_ methods/..."}},
-	{"examples/...", []string{"internal/programs", "bmi", "mpi/...", "plugins", "examples/...", "_ methods/..."}},
+	{"examples/...", []string{"internal/programs", "internal/logtext", "bmi", "mpi/...", "plugins", "examples/...", "_ methods/..."}},
 	{"tools/...", []string{"internal/tiers", "internal/references", "mpi/datatype", "mpi/reduce"}},
 }
 

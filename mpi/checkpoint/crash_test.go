@@ -69,12 +69,27 @@ func prepared(t *testing.T, n int, twoNames bool) *filetest.FS {
 	return fs
 }
 
-// goesOn checks that the next save works and leaves nothing else behind.
-func goesOn(t *testing.T, fs *filetest.FS, n int) {
+// goesOn checks that the next save works and leaves nothing else behind. Before, a save that only
+// removes leftovers leaves the newest checkpoint, which is that of a step, as it is.
+func goesOn(t *testing.T, fs *filetest.FS, n int, step int64) {
 	t.Helper()
-	ranks(t, n, func(t *testing.T, w *mpi.Comm) {
-		with(t, w, fs.Name(), checkpoint.Options{}, func(s *checkpoint.Store) { require.NoError(t, save(t, w, s, 4)) })
+	fs.Set(func(s filetest.Step) error {
+		if s.Kind == filetest.Create {
+			return unix.ENOSPC
+		}
+		return nil
 	})
+	attempt := func(class mpi.ErrorClass) {
+		ranks(t, n, func(t *testing.T, w *mpi.Comm) {
+			with(t, w, fs.Name(), checkpoint.Options{}, func(s *checkpoint.Store) {
+				require.Equal(t, class, errclass.Of(save(t, w, s, 4)))
+			})
+		})
+	}
+	attempt(mpi.ErrNoSpace)
+	fs.Set(nil)
+	assert.Equal(t, checkpoint.Restored{Step: step}, restored(t, fs.Name(), 2))
+	attempt(mpi.Success)
 	assert.Equal(t, int64(4), restored(t, fs.Name(), 2).Step)
 	assert.Len(t, fs.Files(), 4, "two checkpoints and no leftovers: %v", fs.Files())
 }
@@ -122,10 +137,11 @@ func TestCrash(t *testing.T) {
 		shot("the end")
 		saved := false
 		for i, m := range moments {
-			step := restored(t, m.fs.Name(), 1+i%4).Step
-			require.Contains(t, []int64{2, 3}, step, m.text)
-			saved = saved || step == 3
-			goesOn(t, m.fs, 1+i%3)
+			back := restored(t, m.fs.Name(), 1+i%4)
+			require.Empty(t, back.Damaged, m.text)
+			require.Contains(t, []int64{2, 3}, back.Step, m.text)
+			saved = saved || back.Step == 3
+			goesOn(t, m.fs, 1+i%3, back.Step)
 			if t.Failed() {
 				t.Fatal(m.text)
 			}
@@ -186,8 +202,10 @@ func TestFails(t *testing.T) {
 					require.ErrorIs(t, err, class, "step %d", first)
 					require.Equal(t, class, errclass.Of(err), "step %d, rank %d", first, rank)
 				}
-				require.Contains(t, []int64{2, 3}, restored(t, fs.Name(), 2).Step, "step %d", first)
-				goesOn(t, fs, 3)
+				back := restored(t, fs.Name(), 2)
+				require.Empty(t, back.Damaged, "step %d", first)
+				require.Contains(t, []int64{2, 3}, back.Step, "step %d", first)
+				goesOn(t, fs, 3, back.Step)
 				if t.Failed() {
 					t.Fatalf("step %d", first)
 				}

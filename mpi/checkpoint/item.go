@@ -39,7 +39,9 @@ func Block(name string, b mpi.Buffer, shape, start, count []int) Item {
 
 // Part is an array like that of Block, of which this process has the elements that a filetype selects,
 // as in file.File.SetView: datatype.Darray or datatype.Subarray, for example, with the whole array as
-// its extent. A nil filetype selects nothing.
+// its extent. The type of its elements has no gaps: for structures with gaps between fields, take
+// datatype.Contiguous(n, datatype.Byte), where n is the size of the structure's datatype. A nil
+// filetype selects nothing.
 func Part(name string, b mpi.Buffer, shape []int, filetype *datatype.Type) Item {
 	if filetype == nil {
 		filetype = nothing

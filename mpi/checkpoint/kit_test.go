@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -142,7 +141,9 @@ func (a *arrayOf[T]) dims() []int { return a.shape }
 func (a *arrayOf[T]) part(t *testing.T, d division, rank int, full bool) (checkpoint.Item, func()) {
 	elem, err := datatype.Of[T]()
 	require.NoError(t, err)
-	size := int(unsafe.Sizeof(a.all[:1][0]))
+	size := elem.Size()
+	packed, err := datatype.Contiguous(size, datatype.Byte) // without the gaps of structures
+	require.NoError(t, err)
 	r := rand.New(rand.NewPCG(d.seed, 9))
 	var where *datatype.Type // nil: a block
 	var start, count []int
@@ -150,12 +151,12 @@ func (a *arrayOf[T]) part(t *testing.T, d division, rank int, full bool) (checkp
 	if d.overlap || slices.Contains(a.shape, 0) || r.IntN(2) == 0 {
 		start, count = d.slab(a.shape, rank)
 		if !slices.Contains(count, 0) {
-			sub, err := datatype.Subarray(a.shape, count, start, datatype.OrderC, elem)
+			sub, err := datatype.Subarray(a.shape, count, start, datatype.OrderC, packed)
 			require.NoError(t, err)
 			indices = indicesOf(sub, size)
 		}
 	} else {
-		where = d.dealt(t, a.shape, rank, elem)
+		where = d.dealt(t, a.shape, rank, packed)
 		indices = indicesOf(where, size)
 	}
 	step := 1

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/viaduct-hpc/viaduct/examples/mpi/internal/heat"
@@ -46,14 +47,32 @@ func (g *grid) place(rank int) (row, col, rows, cols int, err error) {
 	return row, col, rows, cols, nil
 }
 
-// solve computes this process's block. While halos are exchanged, it computes the cells that do not
-// need them.
-func (g *grid) solve(ctx context.Context) (*heat.Block, error) {
+// free releases the communicator. After an error it is revoked first: other processes may be waiting in it for this one.
+func (g *grid) free(err error) error {
+	if err != nil {
+		_ = g.comm.Revoke() // the first error matters
+		_ = g.comm.Free()
+		return err
+	}
+	return g.comm.Free()
+}
+
+// block returns this process's block at the start.
+func (g *grid) block() (*heat.Block, error) {
 	row, col, rows, cols, err := g.place(g.comm.Rank())
 	if err != nil {
 		return nil, err
 	}
-	now, next := g.problem.Block(row, col, rows, cols), g.problem.Block(row, col, rows, cols)
+	return g.problem.Block(row, col, rows, cols), nil
+}
+
+// solve computes this process's block from a step on, at which it is now. While halos are exchanged,
+// it computes the cells that do not need them.
+func (g *grid) solve(ctx context.Context, now *heat.Block, step int, s *saver) (_ *heat.Block, err error) {
+	next, err := g.block()
+	if err != nil {
+		return nil, err
+	}
 	haloNow, err := g.halo(now)
 	if err != nil {
 		return nil, err
@@ -62,7 +81,13 @@ func (g *grid) solve(ctx context.Context) (*heat.Block, error) {
 	if err != nil {
 		return nil, err
 	}
-	for range g.problem.Steps {
+	defer func() { err = errors.Join(err, haloNow.Free(), haloNext.Free()) }()
+	for begin := step; step < g.problem.Steps; step++ {
+		if step > begin {
+			if err := s.save(ctx, step, now); err != nil {
+				return nil, err
+			}
+		}
 		if err := haloNow.Start(); err != nil {
 			return nil, err
 		}
@@ -72,11 +97,6 @@ func (g *grid) solve(ctx context.Context) (*heat.Block, error) {
 		}
 		now.StepEdge(next, g.problem.Rate)
 		now, next, haloNow, haloNext = next, now, haloNext, haloNow
-	}
-	for _, halo := range []mpi.Request{haloNow, haloNext} {
-		if err := halo.Free(); err != nil {
-			return nil, err
-		}
 	}
 	return now, nil
 }

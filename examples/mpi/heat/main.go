@@ -3,6 +3,10 @@
 //	go build -o bin/ ./cmd/mpiexec ./examples/mpi/...
 //	bin/mpiexec -n 4 bin/heat -out heat.png
 //	bin/mpiexec -n 4 bin/heat -check
+//	bin/mpiexec -n 4 -keep-going bin/heat -checkpoint run7 -every 50
+//
+// With -checkpoint, the plate is saved every so many steps (checkpoint.go). If processes die, the others
+// go on from there, and so does a job that is started again, with any number of processes.
 //
 // The processes form a grid (MPI-4.1, chapter 8), and each has a block of the plate. A step needs
 // the cells next to the block, which the four neighbours have: exchange.go. The numerics are in
@@ -23,6 +27,7 @@ import (
 	_ "github.com/viaduct-hpc/viaduct/methods/tcp" // tcp, tcps
 	_ "github.com/viaduct-hpc/viaduct/methods/via" // via+shm, via+udp
 	"github.com/viaduct-hpc/viaduct/mpi"
+	"github.com/viaduct-hpc/viaduct/mpi/checkpoint"
 	_ "github.com/viaduct-hpc/viaduct/plugins" // what BMI_PLUGINS names
 )
 
@@ -33,8 +38,11 @@ func main() {
 	flag.IntVar(&problem.Cols, "cols", 800, "columns of cells")
 	flag.IntVar(&problem.Steps, "steps", 1000, "steps in time")
 	flag.Float64Var(&problem.Rate, "rate", heat.RateMax, "how much of a difference to a neighbour a cell takes on in a step")
-	out := flag.String("out", "", "draw the plate to this PNG file")
-	check := flag.Bool("check", false, "compare with what one process computes, bit for bit")
+	var o options
+	flag.StringVar(&o.out, "out", "", "draw the plate to this PNG file")
+	flag.BoolVar(&o.check, "check", false, "compare with what one process computes, bit for bit")
+	flag.StringVar(&o.dir, "checkpoint", "", "save the plate in this directory, and go on with what is there")
+	flag.IntVar(&o.every, "every", 100, "how many steps there are between two checkpoints")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		log.Fatalf("heat: what is %q? There are only options: see heat -h", flag.Arg(0))
@@ -42,51 +50,90 @@ func main() {
 	if err := problem.Check(); err != nil {
 		log.Fatal(err)
 	}
+	if o.every < 1 {
+		log.Fatalf("heat: -every %d: give 1 or more steps", o.every)
+	}
 	problem.Initial = heat.HotSpots(problem.Rows, problem.Cols)
 	err := mpi.Run(context.Background(), mpi.Options{}, func(ctx context.Context, p *mpi.Process) error {
-		return run(ctx, p.World(), &problem, *out, *check)
+		once := func(ctx context.Context, c *mpi.Comm) error { return run(ctx, c, &problem, o) }
+		if o.dir == "" {
+			return once(ctx, p.World())
+		}
+		return checkpoint.Survive(ctx, p.World(), once)
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
 }
 
-// run solves the problem; rank 0 collects the plate if it is drawn or checked.
-func run(ctx context.Context, w *mpi.Comm, problem *heat.Problem, out string, check bool) error {
-	g, err := newGrid(ctx, w, problem)
+// options are what the command line says besides the problem.
+type options struct {
+	out   string
+	check bool
+	dir   string // of checkpoints, or ""
+	every int
+}
+
+// run solves the problem on the processes of a communicator.
+func run(ctx context.Context, c *mpi.Comm, problem *heat.Problem, o options) error {
+	g, err := newGrid(ctx, c, problem)
 	if err != nil {
 		return err
 	}
-	begin := time.Now()
-	block, err := g.solve(ctx)
+	return g.free(g.run(ctx, o))
+}
+
+// run solves the problem; rank 0 collects the plate if it is drawn or checked.
+func (g *grid) run(ctx context.Context, o options) error {
+	block, err := g.block()
 	if err != nil {
+		return err
+	}
+	var s *saver
+	first := 0
+	if o.dir != "" {
+		if s, err = g.newSaver(ctx, o.dir, o.every); err != nil {
+			return err
+		}
+		defer func() { _ = s.store.Close(ctx) }() // what is saved stays saved
+		if first, err = s.restore(ctx, block); err != nil {
+			return err
+		}
+	}
+	begin := time.Now()
+	if block, err = g.solve(ctx, block, first, s); err != nil {
 		return err
 	}
 	if err := g.comm.Barrier(ctx); err != nil {
 		return err
 	}
 	took := time.Since(begin).Seconds()
-	if w.Rank() == 0 {
+	if g.comm.Rank() == 0 {
 		fmt.Printf("heat: %d × %d cells, %d steps on %d × %d processes in %.3f s\n",
-			problem.Rows, problem.Cols, problem.Steps, g.dims[0], g.dims[1], took)
+			g.problem.Rows, g.problem.Cols, g.problem.Steps-first, g.dims[0], g.dims[1], took)
 	}
-	if out == "" && !check {
+	if o.out == "" && !o.check {
 		return nil
 	}
 	plate, err := g.collect(ctx, block)
 	if err != nil || plate == nil {
 		return err
 	}
-	if check {
+	return o.show(plate, g.problem)
+}
+
+// show compares and draws the plate.
+func (o *options) show(plate *heat.Block, problem *heat.Problem) error {
+	if o.check {
 		if err := compare(plate, problem.Serial()); err != nil {
 			return err
 		}
 		fmt.Println("heat: the same as the serial solution, bit for bit")
 	}
-	if out == "" {
+	if o.out == "" {
 		return nil
 	}
-	return draw(out, plate)
+	return draw(o.out, plate)
 }
 
 // compare returns an error if a cell differs from the serial solution.
