@@ -2,6 +2,8 @@ package checkpoint_test
 
 import (
 	"context"
+	"encoding/binary"
+	"hash/crc32"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -214,4 +216,10 @@ func items(t *testing.T, arrays []array, d division, rank int, full bool) (list 
 			c()
 		}
 	}
+}
+
+// reseal gives a manifest whose bytes were changed its checksum.
+func reseal(b []byte) {
+	end := len(b) - 4
+	binary.LittleEndian.PutUint32(b[end:], crc32.Checksum(b[:end], crc32.MakeTable(crc32.Castagnoli)))
 }

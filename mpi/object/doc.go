@@ -14,4 +14,6 @@
 // call the same function. If the value of one process cannot be encoded, or one cannot decode what it
 // gets, the operation ends in all others as usual, or with an error that says whose value is missing.
 // A context that ends has the effect that it has in package mpi.
+//
+// Encode and Decode are the same form for storing values.
 package object

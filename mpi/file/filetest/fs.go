@@ -142,6 +142,14 @@ func (f *FS) SetBytes(name string, b []byte) {
 	f.durable[name] = f.names[name]
 }
 
+// Remove removes a file.
+func (f *FS) Remove(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.names, name)
+	delete(f.durable, name)
+}
+
 // Killed returns a copy of the storage: what is left if all processes die now.
 func (f *FS) Killed(t testing.TB) *FS {
 	f.mu.Lock()
