@@ -22,10 +22,10 @@
 //
 // All calls on a Store are collective: all ranks of its communicator make them in the same order, with
 // the same arguments except for memory and parts, one at a time. Errors have a class, such as
-// mpi.ErrNoSpace, which is the same on all ranks, and a sentence. After an error of class ErrProcFailed
-// or ErrRevoked, or if the context has ended, the Store can only be closed. After any other it can be
-// used. After an error of Save the checkpoints from before are as they were. After an error of Restore
-// the memory of arrays is undefined.
+// mpi.ErrNoSpace, which is the same on all ranks, and a sentence. If a process has failed or the context
+// has ended within a call, the communicator is revoked, and all ranks get an error; the Store can only be
+// closed. After any other error it can be used. After an error of Save the checkpoints from before are
+// as they were. After an error of Restore the memory of arrays is undefined.
 //
 // # What is stored
 //

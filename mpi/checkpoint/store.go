@@ -30,7 +30,8 @@ type Store struct {
 }
 
 // Open opens the store in a directory, on all processes of a communicator. If the directory does not
-// exist, it is made; the one above it must exist.
+// exist, it is made; the one above it must exist. The calls on the Store are collective operations on
+// this communicator: if it is revoked, they end.
 func Open(ctx context.Context, c *mpi.Comm, dir string, o Options) (*Store, error) {
 	switch {
 	case c == nil:
@@ -38,11 +39,7 @@ func Open(ctx context.Context, c *mpi.Comm, dir string, o Options) (*Store, erro
 	case c.IsInter():
 		return nil, errclass.New(errclass.Comm, "a store cannot be opened by an inter-communicator: merge it first")
 	}
-	t, err := team.New(ctx, c, "the store of checkpoints")
-	if err != nil {
-		return nil, err
-	}
-	s := &Store{name: dir, o: o, team: t}
+	s := &Store{name: dir, o: o, team: team.Over(c, "the store of checkpoints")}
 	if o.Keep == 0 {
 		s.o.Keep = keepDefault
 	}
@@ -65,7 +62,8 @@ func (s *Store) open(ctx context.Context) (err error) {
 	return err
 }
 
-// Close closes the store. Checkpoints stay. It is not needed that other ranks call it, too.
+// Close closes the store. Checkpoints stay. It is not collective. If the context of a call has ended
+// here before, Close waits until the other ranks have made the same call, or ctx ends.
 func (s *Store) Close(ctx context.Context) (err error) {
 	if s.dir != nil {
 		err = s.dir.Close(context.WithoutCancel(ctx))

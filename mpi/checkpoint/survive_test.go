@@ -193,7 +193,7 @@ func TestSurvive(t *testing.T) {
 // TestSurviveEnds: an error that is no lost process ends Survive on all ranks, and so does a function
 // that revokes without need.
 func TestSurviveEnds(t *testing.T) {
-	own := errclass.New(errclass.NoSpace, "the disk is full")
+	own, fs := errclass.New(errclass.NoSpace, "the disk is full"), filetest.New(t)
 	ranks(t, 3, func(t *testing.T, w *mpi.Comm) {
 		calls := 0
 		err := checkpoint.Survive(bg, w, func(context.Context, *mpi.Comm) error {
@@ -210,6 +210,26 @@ func TestSurviveEnds(t *testing.T) {
 				return own
 			}
 			return c.Barrier(ctx) // which waits for rank 1
+		})
+		if w.Rank() == 1 {
+			require.Equal(t, error(own), err)
+		} else {
+			require.ErrorIs(t, err, mpi.ErrRevoked)
+		}
+		require.NoError(t, c.Free())
+
+		c, err = w.Dup(bg)
+		require.NoError(t, err)
+		err = checkpoint.Survive(bg, c, func(ctx context.Context, c *mpi.Comm) error {
+			s, err := checkpoint.Open(ctx, c, fs.Name(), checkpoint.Options{})
+			if err != nil {
+				return err
+			}
+			defer func() { _ = s.Close(ctx) }()
+			if c.Rank() == 1 {
+				return own
+			}
+			return s.Save(ctx, 1) // which waits for rank 1
 		})
 		if w.Rank() == 1 {
 			require.Equal(t, error(own), err)

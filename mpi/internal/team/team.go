@@ -23,6 +23,7 @@ var within = bridge.Take[mpi.Comm, mpi.Request, mpi.Call]()
 // process died or a context ended, the Team is broken: then all calls fail, on all ranks.
 type Team struct {
 	c    *mpi.Comm
+	lent bool   // c is the caller's own
 	what string // that is open, for the texts of errors
 
 	mu     sync.Mutex
@@ -51,13 +52,17 @@ func New(ctx context.Context, c *mpi.Comm, what string) (*Team, error) {
 	return nil, err
 }
 
+// Over makes a team that uses the communicator itself, and revokes it when it breaks. Only its
+// collective operations may be used, in the order in which all ranks use those of the communicator.
+func Over(c *mpi.Comm, what string) *Team { return &Team{c: c, lent: true, what: what} }
+
 // Rank returns this process's rank.
 func (t *Team) Rank() int { return t.c.Rank() }
 
 // Size returns the number of ranks.
 func (t *Team) Size() int { return t.c.Size() }
 
-// Comm returns the communicator of the team, for opening more on the same processes.
+// Comm returns the communicator of the team.
 func (t *Team) Comm() *mpi.Comm { return t.c }
 
 // Process returns this process.
@@ -79,6 +84,9 @@ func (t *Team) Close(ctx context.Context) error {
 			_ = t.c.Revoke() // fails only if the process is finalized
 			<-left
 		}
+	}
+	if t.lent {
+		return nil
 	}
 	return t.c.Free()
 }
