@@ -108,6 +108,8 @@ func prepare(ctx context.Context, cfg config) []contender {
 		return filesContenders(ctx, cfg)
 	case groupBuilds:
 		return buildContenders(cfg)
+	case groupCheckpoint:
+		return checkpointContenders(cfg)
 	}
 	all := append([]contender{
 		limitsContender(cfg), registeredContender(cfg), crowdContender(cfg), oursContender(cfg, plain(ours)), oursMPIContender(cfg),
@@ -122,6 +124,7 @@ func prepare(ctx context.Context, cfg config) []contender {
 	all = append(all, oneSidedContenders(ctx, cfg)...)
 	all = append(all, filesContenders(ctx, cfg)...)
 	all = append(all, threadsContender(cfg))
+	all = append(all, checkpointContenders(cfg)...)
 	all = append(all, inTurnContenders(cfg)...)
 	return append(all, pvfsContenders(ctx, cfg)...)
 }

@@ -16,7 +16,8 @@
 // goroutines, both with the ping-pong in exchange.go, exchangebmi.go and exchangempi.go.
 //
 // pvfs.go measures the file system, with pvfsservers.go, orangefs.go, pvfsnames.go and pvfsidle.go; rowspvfs.go has its
-// rows. pvfsstrangers.go and strangers.go measure the cost of attacks for other clients.
+// rows. pvfsstrangers.go and strangers.go measure the cost of attacks for other clients. checkpoint.go measures
+// checkpoints on it, and rowscheckpoint.go has their rows.
 //
 // The C programs of the comparison are in bench/peers, the measurements of our own methods in internal/perf, and the demo
 // is bench/demo.sh.

@@ -12,7 +12,7 @@ import (
 var rowsOfGroup = map[string]string{
 	groupPVFS: pvfsRowsPrefix, groupStrangers: strangersRowIs, groupBuilds: buildsRowsPrefix,
 	groupStates: noRows, groupOversubscribed: oversubscribedRowsPrefix,
-	groupOneSided: oneSidedRowsPrefix, groupFiles: filesRowsPrefix,
+	groupOneSided: oneSidedRowsPrefix, groupFiles: filesRowsPrefix, groupCheckpoint: checkpointRowsPrefix,
 	groupBusy: busyRowsPrefix, groupThreads: threadsRowsPrefix,
 }
 

@@ -61,6 +61,7 @@ var roles = map[string]func(args []string) error{
 	roleExchange:       exchangeLead,
 	roleExchangeFollow: exchangeFollow,
 	roleExchangeMPI:    exchangeMPI,
+	roleCheckpoint:     saveAndRestore,
 
 	roleCrowd:  crowdMember,
 	roleHub:    idleHub,

@@ -152,6 +152,10 @@ var tables = []resultTable{
 	{namesTest("create", pvfsCrowd), fmt.Sprintf("File system: creates by %d clients, /s", pvfsCrowd), "", "%.0f", overPVFS},
 	{namesTest("stat", pvfsCrowd), fmt.Sprintf("File system: stats by %d clients, /s", pvfsCrowd), "", "%.0f", overPVFS},
 	{namesTest("remove", pvfsCrowd), fmt.Sprintf("File system: removes by %d clients, /s", pvfsCrowd), "", "%.0f", overPVFS},
+	{checkpointSave, fmt.Sprintf("Checkpoints on our file system: %d ranks save, s", checkpointRanks), "", "%.3f", overCheckpoint},
+	{checkpointRestore, fmt.Sprintf("Checkpoints on our file system: %d ranks restore, s", checkpointRanks), "", "%.3f", overCheckpoint},
+	{checkpointIn, "Checkpoints on our file system: pvfs cp in of as many bytes, s", "", "%.3f", overCheckpoint},
+	{checkpointOut, "Checkpoints on our file system: pvfs cp out of as many bytes, s", "", "%.3f", overCheckpoint},
 	{threadsOne, "One goroutine, messages/s", "", "%.0f", nil},
 	{threadsOwn, fmt.Sprintf("%d goroutines with a context each, messages/s", threadsMany), "", "%.0f", nil},
 	{threadsSharing, fmt.Sprintf("%d goroutines with one context, messages/s", threadsMany), "", "%.0f", nil},
@@ -164,7 +168,7 @@ var tables = []resultTable{
 func (t resultTable) holds(p point) bool {
 	among := slices.Contains(t.method, p.Method)
 	if t.method == nil {
-		among = !slices.ContainsFunc([][]string{overTCP, overUDP, overPlugins, overPVFS, overSubscribed, overOneSided, overFiles, overBusy}, func(all []string) bool { return slices.Contains(all, p.Method) })
+		among = !slices.ContainsFunc([][]string{overTCP, overUDP, overPlugins, overPVFS, overSubscribed, overOneSided, overFiles, overCheckpoint, overBusy}, func(all []string) bool { return slices.Contains(all, p.Method) })
 	}
 	return among && (p.Test == t.test || t.limit != "" && p.Test == t.limit)
 }
