@@ -78,7 +78,9 @@ func measureCheckpoint(ctx context.Context, cfg config, fs *fileSystem, method, 
 	}
 	line := onCores(cfg, filepath.Join(cfg.mpi, "mpiexec"), "-n", fmt.Sprint(checkpointRanks), "-no-label", "-env", "MPI_METHOD="+ours,
 		cfg.self, roleCheckpoint, "pvfs:"+ourSource(fs, method)+"/checkpoints", fmt.Sprint(cfg.pvfsBytes))
-	if err := warmMemory(cfg); err != nil {
+	twice := cfg // the ranks have the bytes, too
+	twice.pvfsBytes *= 2
+	if err := warmMemory(twice); err != nil {
 		return nil, err
 	}
 	text, err := command(ctx, nil, line[0], line[1:]...)

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"sync"
 
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/checkpoint/internal/manifest"
@@ -36,11 +37,15 @@ func (s *Store) save(ctx context.Context, step int64, items []Item) error {
 		return err
 	}
 	m.Number = all[0]
-	if err := s.writeData(ctx, m, d); err != nil {
+	var summing sync.WaitGroup
+	summing.Go(func() { s.sumUp(m, d) }) // while bytes are on their way
+	err = s.writeData(ctx, m, d)
+	summing.Wait()
+	if err != nil {
 		s.removeData(ctx, m.Number)
 		return err
 	}
-	if err := s.combineSums(ctx, m, d); err != nil {
+	if err := s.combineSums(ctx, m); err != nil {
 		return err
 	}
 	if s.dir != nil {
@@ -108,9 +113,8 @@ func (s *Store) writeItems(ctx context.Context, f *file.File, m *manifest.Manife
 	return nil
 }
 
-// combineSums computes the checksums of all blocks.
-func (s *Store) combineSums(ctx context.Context, m *manifest.Manifest, d *description) error {
-	var all []uint32
+// sumUp computes this rank's share of the checksums of all blocks.
+func (s *Store) sumUp(m *manifest.Manifest, d *description) {
 	for i := range m.Items {
 		e := &m.Items[i]
 		switch {
@@ -123,7 +127,14 @@ func (s *Store) combineSums(ctx context.Context, m *manifest.Manifest, d *descri
 		default:
 			e.Sums = make([]uint32, sums.Count(e.Len, m.BlockBytes))
 		}
-		all = append(all, e.Sums...)
+	}
+}
+
+// combineSums makes the checksums of all blocks of the shares of all ranks.
+func (s *Store) combineSums(ctx context.Context, m *manifest.Manifest) error {
+	var all []uint32
+	for i := range m.Items {
+		all = append(all, m.Items[i].Sums...)
 	}
 	if len(all) == 0 {
 		return nil
