@@ -12,7 +12,7 @@ import (
 
 // Options say how checkpoints are stored. The zero value has good defaults.
 type Options struct {
-	// Keep is how many of the last checkpoints are kept; 0 means 2. Rank 0's counts.
+	// Keep is how many of the last checkpoints are kept, damaged or not; 0 means 2. Rank 0's counts.
 	Keep int
 	// Info has hints for the files, see package file; it may be nil.
 	Info *mpi.Info
@@ -76,8 +76,8 @@ func (s *Store) Close(ctx context.Context) (err error) {
 }
 
 // settle ends a collective operation. All ranks have an error or none; if processes or contexts have
-// ended, all have one, sooner or later. settle gives the errors of all ranks the class of the lowest
-// rank's.
+// ended, all have one, sooner or later. Otherwise settle gives the errors of all ranks the class of rank
+// 0's.
 func (s *Store) settle(ctx context.Context, err error) error {
 	switch {
 	case err == nil:

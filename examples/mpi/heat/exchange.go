@@ -47,7 +47,8 @@ func (g *grid) place(rank int) (row, col, rows, cols int, err error) {
 	return row, col, rows, cols, nil
 }
 
-// free releases the communicator. After an error it is revoked first: other processes may be waiting in it for this one.
+// free releases the communicator. After an error it is revoked first: other processes may be waiting in
+// it for this one.
 func (g *grid) free(err error) error {
 	if err != nil {
 		_ = g.comm.Revoke() // the first error matters
