@@ -40,13 +40,6 @@ var places = []struct {
 	{"memory", func(t testing.TB) string { return filetest.New(t).Name() }},
 }
 
-// everywhere runs fn on each kind of storage.
-func everywhere(t *testing.T, fn func(t *testing.T, dir string)) {
-	for _, p := range places {
-		t.Run(p.name, func(t *testing.T) { fn(t, p.make(t)) })
-	}
-}
-
 // ranks runs fn on n ranks.
 func ranks(t *testing.T, n int, fn func(t *testing.T, w *mpi.Comm)) {
 	t.Helper()

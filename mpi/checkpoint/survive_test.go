@@ -55,7 +55,6 @@ func serial() []uint64 {
 
 // A ring is the computation on one process, which may be killed.
 type ring struct {
-	p    *mpi.Process
 	dir  string
 	rank int
 	iter func(rank int) // called before each step
@@ -169,7 +168,7 @@ func TestSurvive(t *testing.T) {
 				mpitest.Run(t, n, o, func(t *testing.T, p *mpi.Process) {
 					rank := p.World().Rank()
 					procs[rank].Store(p)
-					g := &ring{p: p, dir: fs.Name(), rank: rank, iter: func(rank int) {
+					g := &ring{dir: fs.Name(), rank: rank, iter: func(rank int) {
 						if f.done[1][rank].Add(1)-1 == f.compute[rank] {
 							kill(rank)
 						}

@@ -18,7 +18,7 @@ func TestAgainstWholeBlocks(t *testing.T) {
 		block := 1 + r.Int64N(300)
 		whole := make([]byte, r.IntN(2000))
 		for i := range whole {
-			whole[i] = byte(r.Uint32()) & byte(r.Uint32()) // with some zeros
+			whole[i] = byte(r.Uint32()) * byte(r.IntN(2)) // with many zeros
 		}
 		n := int64(len(whole))
 		parts := make([]*Parts, 1+r.IntN(5))
