@@ -16,7 +16,7 @@ import (
 )
 
 // TestServerVanishes: a server of the file system ends. A save, or a restore, fails with one class on
-// all ranks, and when the server is back the job goes on with what it had.
+// all ranks if it needs that server, and when the server is back the job goes on with what it had.
 func TestServerVanishes(t *testing.T) {
 	gen := config.GenOptions{DataDir: "/nowhere/data", MetaDir: "/nowhere/meta", NoSyncMeta: true}
 	for i := range 3 {
@@ -33,6 +33,7 @@ func TestServerVanishes(t *testing.T) {
 	ranks(t, 3, func(t *testing.T, w *mpi.Comm) {
 		with(t, w, dir, checkpoint.Options{}, func(s *checkpoint.Store) { require.NoError(t, save(t, w, s, 1)) })
 	})
+	newest, failures := int64(1), 0
 	for victim := range 3 {
 		saved, loaded := make([]error, 3), make([]error, 3)
 		ranks(t, 3, func(t *testing.T, w *mpi.Comm) {
@@ -42,7 +43,7 @@ func TestServerVanishes(t *testing.T) {
 				c.Stop(victim)
 			}
 			require.NoError(t, w.Barrier(bg))
-			saved[w.Rank()] = save(t, w, s, 2)
+			saved[w.Rank()] = save(t, w, s, newest+1)
 			_, loaded[w.Rank()] = s.Restore(bg)
 			_ = s.Close(bg) // the directory is on a server that may be gone
 		})
@@ -51,13 +52,18 @@ func TestServerVanishes(t *testing.T) {
 				assert.Equal(t, errclass.Of(errs[0]), errclass.Of(err), "server %d, rank %d: %v", victim, rank, err)
 			}
 		}
-		require.Error(t, saved[0], "server %d", victim)
+		if saved[0] != nil {
+			failures++
+		} else { // nothing of it is on that server
+			newest++
+		}
 		c.Start(victim)
 		c.WaitReady()
-		assert.Equal(t, checkpoint.Restored{Step: 1}, restored(t, dir, 2), "server %d", victim)
+		assert.Equal(t, checkpoint.Restored{Step: newest}, restored(t, dir, 2), "server %d", victim)
 	}
+	assert.NotZero(t, failures, "one of the servers has the directory")
 	ranks(t, 3, func(t *testing.T, w *mpi.Comm) {
-		with(t, w, dir, checkpoint.Options{}, func(s *checkpoint.Store) { require.NoError(t, save(t, w, s, 2)) })
+		with(t, w, dir, checkpoint.Options{}, func(s *checkpoint.Store) { require.NoError(t, save(t, w, s, newest+1)) })
 	})
-	assert.Equal(t, checkpoint.Restored{Step: 2}, restored(t, dir, 2))
+	assert.Equal(t, checkpoint.Restored{Step: newest + 1}, restored(t, dir, 2))
 }
