@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"strconv"
@@ -14,15 +15,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// Before they can send messages, the processes of a job exchange their addresses through the
-// launcher. First each tells its host, because the addresses it listens on depend on that; then
-// they exchange their cards. A launcher limits the length of its values, so texts travel in pieces.
-// That of rank 3 is under "mpi-card-3", which begins with the number of pieces and a colon, then
-// "mpi-card-3-1" and so on.
-const (
-	hostKey = "mpi-host-"
-	cardKey = "mpi-card-"
-)
+// Before they can send messages, the processes of a job learn each other's cards: by what rank 0
+// tells all (place.go), or each from each, through the launcher. A launcher limits the length of its
+// values, so texts travel in pieces. That of rank 3 is under "mpi-card-3", which begins with the
+// number of pieces and a colon, then "mpi-card-3-1" and so on.
+const cardKey = "mpi-card-"
 
 // textBytesMax limits the text that a process publishes, and so the text that others read.
 const textBytesMax = 8 << 10
@@ -80,56 +77,33 @@ func learn(ctx context.Context, b boot.Boot, key string, rank int) (string, erro
 	return text, nil
 }
 
-// exchange publishes a text, and returns the texts of all processes, by rank.
-func exchange(ctx context.Context, b boot.Boot, key, text string) ([]string, error) {
-	if err := tell(ctx, b, key, text); err != nil {
+// fence waits until all processes of the job are in it.
+func fence(ctx context.Context, b boot.Boot) error {
+	if err := b.Fence(ctx); err != nil {
+		return errclass.Wrap(errclass.Other, err, "waiting until all processes of the job have started")
+	}
+	return nil
+}
+
+// exchangeCards publishes this process's card, and returns all cards, by rank. So it asks the
+// launcher once for each process.
+func exchangeCards(ctx context.Context, b boot.Boot, self core.Card) ([]core.Card, error) {
+	if err := tell(ctx, b, cardKey, self.Encode()); err != nil {
 		return nil, err
 	}
-	if err := b.Fence(ctx); err != nil {
-		return nil, errclass.Wrap(errclass.Other, err, "waiting until all processes of the job have started")
+	if err := fence(ctx, b); err != nil {
+		return nil, err
 	}
-	texts := make([]string, b.Size())
-	for rank := range texts {
+	cards := make([]core.Card, b.Size())
+	for rank := range cards {
 		if rank == b.Rank() {
-			texts[rank] = text
+			cards[rank] = self
 			continue
 		}
-		var err error
-		if texts[rank], err = learn(ctx, b, key, rank); err != nil {
+		text, err := learn(ctx, b, cardKey, rank)
+		if err != nil {
 			return nil, err
 		}
-	}
-	return texts, nil
-}
-
-// exchangeHosts returns whether all processes of the job are on this host.
-func exchangeHosts(ctx context.Context, b boot.Boot, host string) (one bool, err error) {
-	if b.Size() == 1 {
-		return true, nil
-	}
-	hosts, err := exchange(ctx, b, hostKey, digest(host)) // a digest is valid text for every launcher
-	if err != nil {
-		return false, err
-	}
-	for _, other := range hosts {
-		if other != digest(host) {
-			return false, nil
-		}
-	}
-	return true, nil
-}
-
-// exchangeCards publishes this process's card, and returns all cards, by rank.
-func exchangeCards(ctx context.Context, b boot.Boot, self core.Card) ([]core.Card, error) {
-	if b.Size() == 1 {
-		return []core.Card{self}, nil
-	}
-	texts, err := exchange(ctx, b, cardKey, self.Encode())
-	if err != nil {
-		return nil, err
-	}
-	cards := make([]core.Card, len(texts))
-	for rank, text := range texts {
 		if cards[rank], err = core.ParseCard(text); err != nil {
 			return nil, errclass.Wrap(errclass.Other, err, "the card of rank %d", rank)
 		}
@@ -137,16 +111,25 @@ func exchangeCards(ctx context.Context, b boot.Boot, self core.Card) ([]core.Car
 	return cards, nil
 }
 
-// newID returns an id that is unique among the processes of all jobs.
-func newID() (id core.ProcID) {
-	_, _ = rand.Read(id[:]) // never fails, according to its documentation
+// A jobNumber is a random number, the same in all processes of a job, and in those of no other.
+type jobNumber [12]byte
+
+func newJobNumber() (n jobNumber) {
+	_, _ = rand.Read(n[:]) // never fails, according to its documentation
+	return n
+}
+
+// id returns the id of a process of the job.
+func (n jobNumber) id(rank int) (id core.ProcID) {
+	binary.BigEndian.PutUint32(id[copy(id[:], n[:]):], uint32(rank))
 	return id
 }
 
-// listenName returns a name to listen on that no other process has. It shows people which job and
-// rank it belongs to.
-func listenName(jobID string, rank int, id core.ProcID) string {
-	return fmt.Sprintf("mpi-%s-%d-%s", digest(jobID)[:8], rank, hex.EncodeToString(id[:4]))
+// listenNames returns the names to listen on of the processes of a job, by rank. No other process has
+// them. They show people which job and rank they belong to.
+func listenNames(jobID string, n jobNumber) func(rank int) string {
+	before, after := "mpi-"+digest(jobID)[:8]+"-", "-"+hex.EncodeToString(n[:4])
+	return func(rank int) string { return before + strconv.Itoa(rank) + after }
 }
 
 // digest returns a short hash of a text.

@@ -103,17 +103,30 @@ func FuzzLearn(f *testing.F) {
 	})
 }
 
-// TestListenName: names are valid for via+shm, and differ.
-func TestListenName(t *testing.T) {
+// TestListenNames: names are valid for via+shm, and differ.
+func TestListenNames(t *testing.T) {
 	seen := map[string]bool{}
 	for range 100 {
 		for _, job := range []string{"kvs_1_2", "", strings.Repeat("/ job\n", 100)} {
-			name := listenName(job, 1<<20, newID())
-			assert.Regexp(t, `^[a-z0-9-]{1,64}$`, name)
-			assert.False(t, seen[name])
-			seen[name] = true
+			names := listenNames(job, newJobNumber())
+			for _, rank := range []int{0, 1, 1 << 20} {
+				name := names(rank)
+				assert.Regexp(t, `^[a-z0-9-]{1,64}$`, name)
+				assert.False(t, seen[name])
+				seen[name] = true
+			}
 		}
 	}
+}
+
+// TestIDs: those of two processes of a job or of two jobs differ.
+func TestIDs(t *testing.T) {
+	a, b := newJobNumber(), newJobNumber()
+	seen := map[core.ProcID]bool{}
+	for _, rank := range []int{0, 1, 255, 256, 1 << 20} {
+		seen[a.id(rank)], seen[b.id(rank)] = true, true
+	}
+	assert.Len(t, seen, 10)
 }
 
 // TestExchangeCards: all processes learn the same cards, by rank.
@@ -124,14 +137,11 @@ func TestExchangeCards(t *testing.T) {
 	results := make(chan []core.Card, n)
 	for rank, b := range boots {
 		go func() {
-			one, err := exchangeHosts(t.Context(), b, "host"+fmt.Sprint(rank/3))
-			assert.NoError(t, err)
-			assert.False(t, one)
 			addresses := make([]string, 30) // a card longer than one value
 			for i := range addresses {
 				addresses[i] = fmt.Sprintf("tcp://[fe80::%d]:%d,with=odd;signs", rank, i)
 			}
-			cards, err := exchangeCards(t.Context(), b, core.Card{ID: newID(), Host: "h ;=", Addresses: addresses})
+			cards, err := exchangeCards(t.Context(), b, core.Card{ID: newJobNumber().id(rank), Host: "h ;=", Addresses: addresses})
 			assert.NoError(t, err)
 			results <- cards
 		}()

@@ -81,43 +81,78 @@ func (p *Process) checkPending() error {
 	return nil
 }
 
-// farewell waits until all processes of the world that have not failed are in it. In round i each
-// sends to the one 2^i after it, and receives from the one 2^i before it.
+// farewellFan is how many processes a process waits for in farewell.
+const farewellFan = 32
+
+// The tags of farewell.
+const (
+	arrivedTag = iota + 1 // the sender, and all processes below it, are in farewell
+	leaveTag              // all processes are
+)
+
+// farewell waits until all processes of the world that have not failed are in it. They form a tree,
+// so that each needs a connection to one other: where many processes share a host, connections cost
+// more than the time that messages take from one level to the next.
 func (p *Process) farewell(ctx context.Context) error {
-	size := p.world.Size()
+	size, rank := p.world.Size(), p.world.rank
 	if size == 1 {
 		return nil
 	}
-	s, err := p.engine.OpenScope(farewellContext, p.world.rank, p.world.group.Members())
+	s, err := p.engine.OpenScope(farewellContext, rank, p.world.group.Members())
 	if err != nil {
 		return err
 	}
 	defer func() { _ = s.Close() }()
-	for step := 1; step < size; step *= 2 {
-		to, from := (p.world.rank+step)%size, (p.world.rank-step+size)%size
-		if err := pass(ctx, s, to, from, step); err != nil {
+	above, first := (rank-1)/farewellFan, rank*farewellFan+1
+	m := farewells{s: s}
+	for below := first; below < min(first+farewellFan, size); below++ {
+		m.hear(below, arrivedTag)
+	}
+	if err := m.wait(ctx); err != nil {
+		return err
+	}
+	if rank > 0 {
+		m.tell(above, arrivedTag)
+		m.hear(above, leaveTag)
+		if err := m.wait(ctx); err != nil {
 			return err
 		}
 	}
-	return nil
+	for below := first; below < min(first+farewellFan, size); below++ {
+		m.tell(below, leaveTag)
+	}
+	return m.wait(ctx)
 }
 
-// pass is one round of farewell.
-func pass(ctx context.Context, s *core.Scope, to, from, tag int) error {
-	heard, err := s.Irecv(core.Buffer{}, from, tag)
-	if err := unlessFailed(err); err != nil {
-		return err
+// farewells are messages without data to and from other processes. Those of a process that failed are
+// not waited for.
+type farewells struct {
+	s       *core.Scope
+	pending []core.Request
+	err     error // the first that is no failure of a process
+}
+
+func (m *farewells) hear(from, tag int) { m.add(m.s.Irecv(core.Buffer{}, from, tag)) }
+
+func (m *farewells) tell(to, tag int) { m.add(m.s.Isend(core.Standard, core.Buffer{}, to, tag)) }
+
+func (m *farewells) add(r core.Request, err error) {
+	if err == nil {
+		m.pending = append(m.pending, r)
+	} else if m.err == nil {
+		m.err = unlessFailed(err)
 	}
-	told, err := s.Isend(core.Standard, core.Buffer{}, to, tag)
-	if err := unlessFailed(err); err != nil {
-		return err
-	}
-	for _, r := range []core.Request{heard, told} {
+}
+
+// wait waits for all messages.
+func (m *farewells) wait(ctx context.Context) error {
+	for _, r := range m.pending {
 		if _, err := r.Wait(ctx); unlessFailed(err) != nil {
 			return errclass.Wrap(errclass.Other, err, "not all processes came to Finalize")
 		}
 	}
-	return nil
+	m.pending = m.pending[:0]
+	return m.err
 }
 
 // unlessFailed returns err, or nil if err is the failure of a process.

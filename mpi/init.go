@@ -48,23 +48,29 @@ func (p *Process) start(ctx context.Context, o Options) error {
 	if err := p.findParent(ctx); err != nil {
 		return err
 	}
-	if err := p.tellSettings(ctx, o); err != nil {
-		return err
-	}
-	oneHost, err := exchangeHosts(ctx, b, o.Host)
+	has, err := drivers(ctx, o.Endpoint)
 	if err != nil {
 		return err
 	}
-	p.near = oneHost
-	if err := p.learnSettings(ctx, o); err != nil {
-		return err
-	}
-	card := core.Card{ID: newID(), Host: o.Host}
-	pl, err := p.listen(ctx, o, listenName(b.JobID(), b.Rank(), card.ID), oneHost)
+	around := surrounding{drivers: has, oneHost: true, keyed: udpKeyed(b.Secret())}
+	pl, err := choosePlan(o.Method, around)
 	if err != nil {
 		return err
 	}
-	card.Addresses = p.ep.Addresses()
+	if err := p.agree(ctx, o, pl.byName()); err != nil {
+		return err
+	}
+	p.near = p.told.spread != farApart
+	around.oneHost = p.near
+	if pl, err = choosePlan(o.Method, around); err != nil {
+		return err
+	}
+	p.exposed = pl.exposed(o.Method, around)
+	names := listenNames(b.JobID(), p.told.number)
+	if err := p.listen(ctx, o, pl, names(b.Rank())); err != nil {
+		return err
+	}
+	card := core.Card{ID: p.told.number.id(b.Rank()), Host: o.Host, Addresses: p.ep.Addresses()}
 	p.engine, err = core.New(core.Config{
 		Endpoint: p.ep, Self: card, Log: o.Log, Limits: o.Limits, Manual: o.Endpoint.Manual,
 		Route: func(peer core.Card) []string { return pl.route(o.Host, peer) },
@@ -72,14 +78,15 @@ func (p *Process) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if p.cards, err = exchangeCards(ctx, b, card); err != nil {
+	cards, err := p.learnCards(ctx, card, names)
+	if err != nil {
 		return err
 	}
-	if err := pl.checkRoutes(card, p.cards); err != nil {
+	if err := pl.checkRoutes(card, cards); err != nil {
 		return err
 	}
-	procs := make([]*core.Proc, len(p.cards))
-	for rank, c := range p.cards {
+	procs := make([]*core.Proc, len(cards))
+	for rank, c := range cards {
 		if procs[rank], err = p.engine.Proc(c); err != nil {
 			return err
 		}
@@ -92,26 +99,15 @@ func (p *Process) start(ctx context.Context, o Options) error {
 }
 
 // listen opens the endpoint.
-func (p *Process) listen(ctx context.Context, o Options, name string, oneHost bool) (plan, error) {
-	has, err := drivers(ctx, o.Endpoint)
-	if err != nil {
-		return nil, err
-	}
-	secret := p.boot.Secret()
-	around := surrounding{drivers: has, oneHost: oneHost, keyed: udpKeyed(secret)}
-	pl, err := choosePlan(o.Method, around)
-	if err != nil {
-		return nil, err
-	}
-	p.exposed = pl.exposed(o.Method, around)
+func (p *Process) listen(ctx context.Context, o Options, pl plan, name string) (err error) {
 	host := o.ListenHost
 	if host == "" && pl.needsHost() {
-		if host, err = listenHost(ctx, oneHost); err != nil {
-			return nil, errclass.Wrap(errclass.Other, err, "set %s to an address of this machine", ListenHostEnv)
+		if host, err = listenHost(ctx, p.near); err != nil {
+			return errclass.Wrap(errclass.Other, err, "set %s to an address of this machine", ListenHostEnv)
 		}
 	}
-	p.ep, err = pl.open(ctx, o.Endpoint, name, host, secret)
-	return pl, err
+	p.ep, err = pl.open(ctx, o.Endpoint, name, host, p.boot.Secret())
+	return err
 }
 
 // giveUp undoes an Init that failed.

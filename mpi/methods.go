@@ -139,6 +139,13 @@ func (pl plan) needsHost() bool {
 	})
 }
 
+// byName tells whether the process listens on a name of via+shm that listenNames gives it, and on
+// nothing else.
+func (pl plan) byName() bool {
+	only := listen(methodShm)
+	return len(pl) == 1 && pl[0].method == only.method && slices.Equal(pl[0].forms, only.forms)
+}
+
 // uses tells whether a method is in the plan.
 func (pl plan) uses(method string) bool {
 	return slices.ContainsFunc(pl, func(l listening) bool { return l.method == method })

@@ -86,7 +86,7 @@ func TestRoute(t *testing.T) {
 	assert.Equal(t, []string{"via+shm://x", "tcp://h:1"}, pl.route("a", peer))
 	assert.Equal(t, []string{"tcp://h:1"}, pl.route("b", peer))
 	peer.Addresses = peer.Addresses[1:]
-	peer.ID = newID()
+	peer.ID = newJobNumber().id(1)
 	assert.Empty(t, pl.route("b", peer))
 	require.NoError(t, pl.checkRoutes(core.Card{Host: "a"}, []core.Card{peer}))
 	err = pl.checkRoutes(core.Card{Host: "b"}, []core.Card{{}, peer})

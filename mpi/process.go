@@ -29,7 +29,6 @@ type Process struct {
 	log    *slog.Logger
 	hook   Hook // may be nil
 
-	cards    []core.Card     // of the processes of the job, by rank
 	near     bool            // all processes of the job are on one host
 	told     settings        // what rank 0 decides for all
 	options  Options         // of Init, with defaults

@@ -17,14 +17,16 @@ import (
 )
 
 // Settings that must be the same in all processes of a job, because they decide which messages
-// collective operations send, are those of rank 0. It publishes them beside its host. If they are
-// wrong, it publishes that instead, so that all processes end with the same error, and none waits.
+// collective operations send, are those of rank 0. If they are wrong, it publishes that instead, so
+// that all processes end with the same error, and none waits.
 const settingsKey = "mpi-settings-"
 
-// settings are the settings of rank 0.
+// settings are what rank 0 decides for all.
 type settings struct {
 	ranksPerHost int          // 0: the hosts are what they are
 	tuning       *coll.Tuning // nil: none
+	spread       spread
+	number       jobNumber
 }
 
 // settingsText is the form in which settings travel: JSON, compressed, in base64, as launchers do
@@ -32,15 +34,17 @@ type settings struct {
 type settingsText struct {
 	RanksPerHost int    `json:"ranks_per_host,omitempty"`
 	Tuning       string `json:"tuning,omitempty"`
+	Spread       spread `json:"spread,omitempty"`
+	Number       []byte `json:"number,omitempty"`
 	Wrong        string `json:"wrong,omitempty"`
 }
 
 // wrongBytesMax limits the error that rank 0 publishes.
 const wrongBytesMax = 1 << 10
 
-// ownSettings returns this process's settings.
+// ownSettings returns the settings that this process would decide for all, if all are on one host.
 func ownSettings(o Options) (settings, error) {
-	s := settings{ranksPerHost: o.RanksPerHost}
+	s := settings{ranksPerHost: o.RanksPerHost, spread: onOneHost, number: newJobNumber()}
 	if text := os.Getenv(RanksPerHostEnv); text != "" && s.ranksPerHost == 0 {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
@@ -63,21 +67,52 @@ func ownSettings(o Options) (settings, error) {
 	return s, err
 }
 
-// tellSettings publishes the settings of rank 0.
-func (p *Process) tellSettings(ctx context.Context, o Options) error {
-	if p.boot.Rank() != 0 || p.boot.Size() == 1 {
-		return nil
+// agree finds what rank 0 decides for all. named tells whether this process listens by name if all
+// are on one host.
+func (p *Process) agree(ctx context.Context, o Options, named bool) (err error) {
+	b := p.boot
+	if b.Size() == 1 {
+		p.told, err = ownSettings(o)
+		return err
 	}
-	var t settingsText
+	own := placeText(o.Host, named)
+	if err := tell(ctx, b, placeKey, own); err != nil {
+		return err
+	}
+	if err := fence(ctx, b); err != nil {
+		return err
+	}
+	if b.Rank() == 0 {
+		if err := tellSettings(ctx, b, o, own); err != nil {
+			return err
+		}
+	}
+	if err := fence(ctx, b); err != nil {
+		return err
+	}
+	text, err := learn(ctx, b, settingsKey, 0)
+	if err != nil {
+		return err
+	}
+	p.told, err = parseSettings(text)
+	return err
+}
+
+// tellSettings publishes the settings of rank 0.
+func tellSettings(ctx context.Context, b boot.Boot, o Options, own string) error {
+	widest, err := comparePlaces(ctx, b, own)
+	if err != nil {
+		return err
+	}
 	s, err := ownSettings(o)
-	t.RanksPerHost = s.ranksPerHost
+	t := settingsText{RanksPerHost: s.ranksPerHost, Spread: widest, Number: s.number[:]}
 	if s.tuning != nil {
 		t.Tuning = s.tuning.String()
 	}
 	if err != nil {
 		t.Wrong = err.Error()[:min(len(err.Error()), wrongBytesMax)]
 	}
-	return tellText(ctx, p.boot, t, textBytesMax)
+	return tellText(ctx, b, t, textBytesMax)
 }
 
 // tellText publishes settings in at most max bytes, or an error in their place.
@@ -101,20 +136,6 @@ func (t settingsText) encode() string {
 // settingsBytesMax limits what is read of the settings of rank 0.
 const settingsBytesMax = 2 * coll.TuningBytesMax
 
-// learnSettings takes the settings of rank 0.
-func (p *Process) learnSettings(ctx context.Context, o Options) (err error) {
-	if p.boot.Size() == 1 {
-		p.told, err = ownSettings(o)
-		return err
-	}
-	text, err := learn(ctx, p.boot, settingsKey, 0)
-	if err != nil {
-		return err
-	}
-	p.told, err = parseSettings(text)
-	return err
-}
-
 func parseSettings(text string) (s settings, err error) {
 	var t settingsText
 	packed, err := base64.RawURLEncoding.DecodeString(text)
@@ -130,8 +151,10 @@ func parseSettings(text string) (s settings, err error) {
 		return s, errclass.New(errclass.Arg, "rank 0 has wrong settings: %q", t.Wrong)
 	case t.RanksPerHost < 0:
 		return s, errclass.New(errclass.Other, "rank 0 puts %d ranks on a host", t.RanksPerHost)
+	case t.Spread < 0 || t.Spread >= spreadEnd || len(t.Number) != len(s.number):
+		return s, errclass.New(errclass.Other, "the settings of rank 0 (%d, %d bytes): run the same release everywhere", t.Spread, len(t.Number))
 	}
-	s.ranksPerHost = t.RanksPerHost
+	s.ranksPerHost, s.spread, s.number = t.RanksPerHost, t.Spread, jobNumber(t.Number)
 	if t.Tuning != "" {
 		s.tuning, err = coll.ParseTuning("the tuning table of rank 0", strings.NewReader(t.Tuning))
 	}

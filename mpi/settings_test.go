@@ -23,23 +23,28 @@ func TestSettingsTravel(t *testing.T) {
 	table, err := coll.NewTuning(rules)
 	require.NoError(t, err)
 	require.Greater(t, len(table.String()), coll.TuningBytesMax*9/10)
-	text := settingsText{RanksPerHost: 7, Tuning: table.String()}.encode()
+	number := newJobNumber()
+	text := settingsText{RanksPerHost: 7, Tuning: table.String(), Spread: onOneHost, Number: number[:]}.encode()
 	assert.LessOrEqual(t, len(text), textBytesMax)
 	got, err := parseSettings(text)
 	require.NoError(t, err)
-	assert.Equal(t, settings{ranksPerHost: 7, tuning: table}, got)
+	assert.Equal(t, settings{ranksPerHost: 7, tuning: table, spread: onOneHost, number: number}, got)
 }
 
 // TestHostileSettings: whatever a launcher passes on is checked.
 func TestHostileSettings(t *testing.T) {
+	number := make([]byte, len(jobNumber{}))
 	for text, says := range map[string]string{
 		"":    "run the same release everywhere",
 		"???": "run the same release everywhere",
-		base64.RawURLEncoding.EncodeToString([]byte("{}")):                   "run the same release everywhere",
-		settingsText{Tuning: strings.Repeat(" ", settingsBytesMax)}.encode(): "run the same release everywhere",
-		settingsText{RanksPerHost: -1}.encode():                              "rank 0 puts -1 ranks on a host",
-		settingsText{Tuning: "viaduct-tuning 1\nbcast"}.encode():             "the tuning table of rank 0:2: 1 words",
-		settingsText{Wrong: "\x1b[2J"}.encode():                              `rank 0 has wrong settings: "\x1b[2J"`,
+		base64.RawURLEncoding.EncodeToString([]byte("{}")):                       "run the same release everywhere",
+		settingsText{Tuning: strings.Repeat(" ", settingsBytesMax)}.encode():     "run the same release everywhere",
+		settingsText{RanksPerHost: -1}.encode():                                  "rank 0 puts -1 ranks on a host",
+		settingsText{Tuning: "viaduct-tuning 1\nbcast", Number: number}.encode(): "the tuning table of rank 0:2: 1 words",
+		settingsText{Number: number[1:]}.encode():                                "run the same release everywhere",
+		settingsText{Number: number, Spread: spreadEnd}.encode():                 "run the same release everywhere",
+		settingsText{Number: number, Spread: -1}.encode():                        "run the same release everywhere",
+		settingsText{Wrong: "\x1b[2J"}.encode():                                  `rank 0 has wrong settings: "\x1b[2J"`,
 	} {
 		_, err := parseSettings(text)
 		require.Error(t, err)

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // Reasons why a program could not be started.
@@ -17,7 +19,28 @@ var (
 	ErrNotExecutable = errors.New("program cannot be executed")
 	ErrDirectory     = errors.New("no such working directory")
 	ErrCount         = errors.New("bad number of processes")
+	ErrDescriptors   = errors.New("too few file descriptors")
 )
+
+// Descriptors that this program needs: of each process its PMI connection, its two outputs and a
+// handle, and some for itself and for the start of a process.
+const (
+	descriptorsEach = 4
+	descriptorsOwn  = 32
+)
+
+// checkDescriptors checks whether this program may have enough descriptors for n processes. Go has
+// raised its limit as far as an ordinary user may.
+func checkDescriptors(n int) error {
+	var limit unix.Rlimit
+	need := uint64(n*descriptorsEach + descriptorsOwn)
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || limit.Cur >= need {
+		return nil // without a limit to compare with, the start itself fails
+	}
+	return fmt.Errorf("%w: a job of %d processes needs %d, and the limit is %d: raise it (ulimit -n %d, or nofile in "+
+		"/etc/security/limits.conf, LimitNOFILE of a service, --ulimit nofile of a container) or start fewer processes",
+		ErrDescriptors, n, need, limit.Cur, need)
+}
 
 // resolve finds a program's file and checks everything that can be checked before the start.
 func (p Program) resolve() (Program, error) {
@@ -59,7 +82,7 @@ func startError(path string, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: the interpreter of %s is missing", ErrNotExecutable, path)
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		return fmt.Errorf("too few descriptors for so many processes (each takes 4): raise ulimit -n: %w", err)
+		return fmt.Errorf("%w (each process takes %d): raise ulimit -n: %w", ErrDescriptors, descriptorsEach, err)
 	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ENOMEM):
 		return fmt.Errorf("this machine does not take so many processes: %w", err)
 	}

@@ -132,12 +132,13 @@ func resolveAll(programs []Program, running int) ([]Program, error) {
 			return nil, fmt.Errorf("%w: a job has at most %d", ErrCount, processesMax)
 		}
 	}
-	return resolved, nil
+	return resolved, checkDescriptors(running)
 }
 
 func (j *job) startGroup(programs []Program, preput map[string]string) error {
 	g := j.newGroup(programs, preput)
 	j.groups = append(j.groups, g)
+	j.forks.crowd(j.running + len(g.processes))
 	if g.number == 0 {
 		return g.start(j.cfg.Stdin)
 	}

@@ -126,15 +126,28 @@ func (c *client2) Get(ctx context.Context, key string) (string, error) {
 	return value, nil
 }
 
-// Fence implements boot.Boot.
+// unputKey is a key that no process puts.
+const unputKey = "viaduct-fence"
+
+// Fence implements boot.Boot. Hydra answers the fence at once; what waits for the others is asking
+// for a key that is not there.
 func (c *client2) Fence(ctx context.Context) error {
+	if err := c.enter(ctx); err != nil {
+		return err
+	}
+	_, err := c.call(ctx, errclass.Other, "waiting for the others", wire.New("kvs-get", "jobid", c.job, "srcid", "-1", "key", unputKey))
+	return err
+}
+
+// enter makes the pairs that were put visible to the others.
+func (c *client2) enter(ctx context.Context) error {
 	_, err := c.call(ctx, errclass.Other, "waiting for the others", wire.New("kvs-fence"))
 	return err
 }
 
-// Finalize implements boot.Boot.
+// Finalize implements boot.Boot. Not every launcher waits for the others here.
 func (c *client2) Finalize(ctx context.Context) error {
-	if err := c.Fence(ctx); err != nil {
+	if err := c.enter(ctx); err != nil {
 		return err
 	}
 	_, err := c.call(ctx, errclass.Other, "leaving", wire.New("finalize"))

@@ -53,6 +53,8 @@ type Job struct {
 	pairs  map[string]string
 	bytes  int // of keys and values in pairs, ≤ pairsBytesMax
 	ranks  []process
+	away   int           // processes that a fence waits for: neither in it nor ended
+	inside int           // processes in the fence
 	fence  chan struct{} // closed and replaced when a fence is complete
 	closed chan struct{}
 	over   bool // closed is closed
@@ -67,7 +69,7 @@ type process struct {
 // New makes a Job.
 func New(cfg Config) *Job {
 	j := &Job{
-		cfg: cfg, pairs: map[string]string{}, ranks: make([]process, cfg.Size),
+		cfg: cfg, pairs: map[string]string{}, ranks: make([]process, cfg.Size), away: cfg.Size,
 		fence: make(chan struct{}), closed: make(chan struct{}),
 	}
 	if j.cfg.Universe == 0 {
@@ -106,9 +108,26 @@ func (j *Job) Waiting() (ranks []int) {
 func (j *Job) Gone(rank int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.ranks[rank].gone = true
-	j.ranks[rank].waiting = false
+	j.noteLocked(rank, false, true)
 	j.advanceLocked()
+}
+
+// noteLocked sets whether a process is in the fence, and whether it has ended.
+func (j *Job) noteLocked(rank int, waiting, gone bool) {
+	p := &j.ranks[rank]
+	if !p.waiting && !p.gone {
+		j.away--
+	}
+	if p.waiting {
+		j.inside--
+	}
+	p.waiting, p.gone = waiting, gone
+	if !p.waiting && !p.gone {
+		j.away++
+	}
+	if p.waiting {
+		j.inside++
+	}
 }
 
 // Close ends all fences, and so all waits of Serve except reads from its connection.
@@ -172,7 +191,7 @@ func (j *Job) enter(rank int) (<-chan struct{}, error) {
 	if j.ranks[rank].waiting {
 		return nil, fmt.Errorf("rank %d entered a barrier twice", rank)
 	}
-	j.ranks[rank].waiting = true
+	j.noteLocked(rank, true, j.ranks[rank].gone)
 	fence := j.fence
 	j.advanceLocked()
 	return fence, nil
@@ -180,18 +199,11 @@ func (j *Job) enter(rank int) (<-chan struct{}, error) {
 
 // advanceLocked completes the fence if all ranks that have not ended wait in it.
 func (j *Job) advanceLocked() {
-	waiting := false
-	for _, p := range j.ranks {
-		if !p.waiting && !p.gone {
-			return
-		}
-		waiting = waiting || p.waiting
-	}
-	if !waiting {
+	if j.away > 0 || j.inside == 0 {
 		return
 	}
 	for r := range j.ranks {
-		j.ranks[r].waiting = false
+		j.noteLocked(r, false, j.ranks[r].gone)
 	}
 	close(j.fence)
 	j.fence = make(chan struct{})

@@ -107,6 +107,9 @@ func runChild(role string) int {
 		"greedy":   childGreedy,
 		"silent":   childSilent,
 		"open":     childOpen,
+		"opener":   childOpener,
+		"taker":    childTaker,
+		"exit":     childExit,
 	}
 	run, ok := roles[role]
 	if !ok {

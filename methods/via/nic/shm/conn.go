@@ -111,9 +111,10 @@ type conn struct {
 	helloFDs        []int
 	timer           timer
 	deadline        time.Duration
-	gone            bool   // requested: the client has closed meanwhile
-	drainTo         uint64 // draining: the number of messages to deliver
-	endErr          error  // why it ended
+	dialPause       time.Duration // dialing: the latest
+	gone            bool          // requested: the client has closed meanwhile
+	drainTo         uint64        // draining: the number of messages to deliver
+	endErr          error         // why it ended
 }
 
 // newConn makes a connection in its first state and assigns it an entry.

@@ -30,8 +30,11 @@ type nameDir struct {
 	byFD   bool // names are always reached through fd, which was checked
 }
 
-// lockName is not a valid name of a device.
-const lockName = "~lock"
+// Files beside the names. None has a valid name of a device.
+const (
+	lockName   = "~lock"
+	cursorName = "~sweep" // where the next sweep begins
+)
 
 // defaultDir is the directory of names unless the provider names another.
 func defaultDir() string {
@@ -95,7 +98,7 @@ func (dir *nameDir) sockaddr(name string) *unix.SockaddrUnix {
 	return &unix.SockaddrUnix{Name: path}
 }
 
-// lock locks the directory for this process. It tries for at most wait.
+// lock locks the directory for this process, which removes dead names. It tries for at most wait.
 func (dir *nameDir) lock(wait time.Duration) error {
 	for start := time.Now(); ; time.Sleep(nameLockBackoff) {
 		err := unix.Flock(dir.lockable(), unix.LOCK_EX|unix.LOCK_NB)
@@ -113,83 +116,77 @@ func (dir *nameDir) lock(wait time.Duration) error {
 
 func (dir *nameDir) unlock() { _ = unix.Flock(dir.lockable(), unix.LOCK_UN) }
 
-// listen binds a name, and takes it over if its process has ended. The mode says who may connect, if they can
-// reach the directory.
+// listen makes a socket that listens under a name, and takes the name over if its process has ended. The mode says
+// who may connect, if they can reach the directory.
+//
+// The socket listens before it gets its name. So a name whose socket has no process any more is dead for good, at
+// whatever moment a process was killed, and no lock is needed to open.
 func (dir *nameDir) listen(name string, mode uint32) (int, error) {
-	if err := dir.lock(nameLockWait); err != nil {
-		return -1, err
+	var err error
+	for range draftTries {
+		fd, draft, e := dir.draft(name, mode)
+		if e != nil {
+			return -1, e
+		}
+		err = dir.publish(draft, name)
+		dir.remove(draft)
+		if err == nil {
+			return fd, nil
+		}
+		_ = unix.Close(fd)
+		if !errors.Is(err, unix.ENOENT) {
+			break
+		}
+		// A process that does not see ours, in a container, took the draft for that of a dead one.
 	}
-	defer dir.unlock()
-	dir.sweepLocked()
-	fd, err := newSocket()
+	return -1, err
+}
+
+// draft makes a socket that listens under a name of its own, to which no device connects.
+func (dir *nameDir) draft(name string, mode uint32) (fd int, draft string, err error) {
+	draft = draftOf(name)
+	fd, err = newSocket()
 	if err != nil {
-		return -1, err
+		return -1, "", err
 	}
-	err = unix.Bind(fd, dir.sockaddr(name))
-	if errors.Is(err, unix.EADDRINUSE) {
-		err = fmt.Errorf("shm: %s: %w", filepath.Join(dir.path, name), nic.ErrNameTaken)
-	} else if err != nil {
-		err = fmt.Errorf("shm: bind %s: %w", filepath.Join(dir.path, name), err)
+	if err = unix.Bind(fd, dir.sockaddr(draft)); err != nil {
+		_ = unix.Close(fd)
+		return -1, "", fmt.Errorf("shm: bind %s: %w", filepath.Join(dir.path, name), err)
 	}
 	// No process can connect before listen, so a mode that the umask allowed does no harm.
-	if err == nil {
-		if err = unix.Fchmodat(dir.fd, name, mode, 0); err == nil {
-			err = unix.Listen(fd, listenBacklog)
-		}
-		if err != nil {
-			err = fmt.Errorf("shm: listen %s: %w", filepath.Join(dir.path, name), err)
-			_ = unix.Unlinkat(dir.fd, name, 0)
-		}
+	if err = unix.Fchmodat(dir.fd, draft, mode, 0); err == nil {
+		err = unix.Listen(fd, listenBacklog)
 	}
 	if err != nil {
+		dir.remove(draft)
 		_ = unix.Close(fd)
-		return -1, err
+		return -1, "", fmt.Errorf("shm: listen %s: %w", filepath.Join(dir.path, name), err)
 	}
-	return fd, nil
+	return fd, draft, nil
+}
+
+// publish gives the socket of a draft its name. A name that exists is never replaced, only removed if it is dead.
+func (dir *nameDir) publish(draft, name string) error {
+	err := unix.Linkat(dir.fd, draft, dir.fd, name, 0)
+	if errors.Is(err, unix.EEXIST) {
+		if err := dir.lock(nameLockWait); err != nil {
+			return err
+		}
+		dir.removeStaleLocked(name)
+		dir.unlock()
+		err = unix.Linkat(dir.fd, draft, dir.fd, name, 0)
+	}
+	switch {
+	case errors.Is(err, unix.EEXIST):
+		return fmt.Errorf("shm: %s: %w", filepath.Join(dir.path, name), nic.ErrNameTaken)
+	case err != nil:
+		return fmt.Errorf("shm: naming the socket %s: %w", filepath.Join(dir.path, name), err)
+	}
+	return nil
 }
 
 // remove unlinks our own name.
 func (dir *nameDir) remove(name string) { _ = unix.Unlinkat(dir.fd, name, 0) }
-
-// sweepLocked unlinks every socket without a listener.
-func (dir *nameDir) sweepLocked() {
-	f, err := os.Open(dir.path)
-	if err != nil {
-		return
-	}
-	defer func() { _ = f.Close() }()
-	names, _ := f.Readdirnames(sweepMax)
-	for _, name := range names {
-		dir.removeStaleLocked(name)
-	}
-}
-
-// removeStale unlinks the socket of a peer that died. It reports whether the name is settled: gone, or in use
-// again.
-func (dir *nameDir) removeStale(name string) bool {
-	if err := dir.lock(0); err != nil {
-		return false
-	}
-	defer dir.unlock()
-	return dir.removeStaleLocked(name)
-}
-
-func (dir *nameDir) removeStaleLocked(name string) bool {
-	var st unix.Stat_t
-	if !validName(name) || unix.Fstatat(dir.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil ||
-		st.Mode&unix.S_IFMT != unix.S_IFSOCK {
-		return true
-	}
-	fd, err := newSocket()
-	if err != nil {
-		return false
-	}
-	defer func() { _ = unix.Close(fd) }()
-	if err := unix.Connect(fd, dir.sockaddr(name)); !errors.Is(err, unix.ECONNREFUSED) {
-		return false
-	}
-	return unix.Unlinkat(dir.fd, name, 0) == nil
-}
 
 func newSocket() (int, error) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)

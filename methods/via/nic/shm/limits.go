@@ -37,12 +37,16 @@ const (
 	// NameBytesMax bounds a device's name.
 	NameBytesMax = 64
 
-	greetingsMax  = 64  // accepted sockets that have not sent a hello
-	requestsMax   = 128 // connect requests that wait for Accept or Reject
-	listenBacklog = 512
+	greetingsMax  = 256     // accepted sockets that have not sent a hello
+	requestsMax   = 128     // connect requests that wait for Accept or Reject
+	listenBacklog = 4096    // connects that wait for the listener; the kernel may allow fewer (net.core.somaxconn)
 	connFDs       = 3       // descriptors that a connection takes
 	groupsMax     = 1024    // groups of a peer that are recorded
-	sweepMax      = 4096    // names looked at by one sweep
+	sweepsMax     = 4096    // names that a device is still to look at because their processes died
+	sweepNames    = 8       // names that a device looks at when it is opened
+	sweepReads    = 4       // how often it reads the directory's list for that
+	sweepBytes    = 1 << 10 // of the list that it reads each time
+	draftTries    = 3       // to make a socket and to give it its name
 	allocMax      = 1 << 34 // largest single Alloc
 
 	rdmaCallBytes = 256 << 10 // one process_vm_* call
@@ -55,12 +59,13 @@ const (
 const (
 	connectTimeout  = 5 * time.Second        // of Connect, if the caller gives none
 	greetTimeout    = 5 * time.Second        // for a hello after accept, and for a confirm
-	dialRetry       = 2 * time.Millisecond   // while the listener's backlog is full
+	dialRetry       = 2 * time.Millisecond   // the first pause while the listener's backlog is full; the next is twice as long
+	dialRetryMax    = 64 * time.Millisecond  // and so on up to this: the listener may need the core
 	acceptPauseTime = 100 * time.Millisecond // after accept ran out of descriptors
 	trimEvery       = time.Second            // idle for two of these: buffer pages are given back
 	peerFresh       = 10 * time.Millisecond  // a check of the socket this recent still proves a peer alive
 	closeWait       = time.Second            // how long Close waits for remote accesses to end
-	nameLockWait    = 2 * time.Second        // how long Open waits for the directory lock
+	nameLockWait    = 2 * time.Second        // how long Open waits for the directory lock, if its name is that of a dead process
 	nameLockBackoff = time.Millisecond
 )
 

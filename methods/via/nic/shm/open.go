@@ -204,10 +204,7 @@ func (d *Device) start(pr *Provider) (err error) {
 		return err
 	}
 	if d.name == "" {
-		if d.dir.lock(0) == nil {
-			d.dir.sweepLocked()
-			d.dir.unlock()
-		}
+		d.sweepNames()
 		return nil
 	}
 	mode := uint32(0o600)
@@ -217,7 +214,15 @@ func (d *Device) start(pr *Provider) (err error) {
 	if d.listener, err = d.home().listen(d.name, mode); err != nil {
 		return err
 	}
+	d.sweepNames()
 	return d.watch(d.listener, unix.EPOLLIN, token{kind: tokenListener})
+}
+
+// sweepNames removes names of dead processes, if some are among the next few.
+func (d *Device) sweepNames() {
+	done := d.home().sweep()
+	d.stats.Looked += uint64(done.looked)
+	d.stats.Swept += uint64(done.removed)
 }
 
 // admit decides which users may be at the other end.

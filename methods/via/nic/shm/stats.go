@@ -25,10 +25,11 @@ type Stats struct {
 	Malformed      uint64 `about:"sockets refused because their first message was not in our format"`
 	WrongVersion   uint64 `about:"sockets refused for another version"`
 	HalfOpen       uint64 `about:"sockets closed because they sent nothing in time, or were crowded out"`
-	Probed         uint64 `about:"sockets that closed without sending anything, as a device does that checks whether a name is still in use"`
+	Probed         uint64 `about:"sockets that closed without sending anything"`
 	OtherUsers     uint64 `about:"connections of users other than ours and root"`
 	UserLimit      uint64 `about:"connections refused because their user had its share of connections or of requests"`
 	OutOfResources uint64 `about:"connections lost to a limit of this process or machine"`
+	Looked         uint64 `about:"names that were checked when the device was opened, at most 8"`
 	Swept          uint64 `about:"socket files of dead processes removed"`
 	DeregisterBusy uint64 `about:"times memory could not be deregistered yet"`
 	Hot            int    `about:"connections that are polled"`

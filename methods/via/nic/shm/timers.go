@@ -53,7 +53,8 @@ func (d *Device) stopTimer(c *conn) {
 
 // retryDial makes a connection dial again, or fail at its deadline.
 func (c *conn) retryDial() {
-	c.dev.timers.Set(&c.timer, min(c.dev.clock()+dialRetry, c.deadline))
+	c.dialPause = min(max(2*c.dialPause, dialRetry), dialRetryMax)
+	c.dev.timers.Set(&c.timer, min(c.dev.clock()+c.dialPause, c.deadline))
 }
 
 // expired implements timed.
@@ -126,7 +127,7 @@ type sweep struct {
 
 // sweepLater removes the socket file of a dead peer, if it had a name.
 func (d *Device) sweepLater(name string) {
-	if !validName(name) || d.sweeps >= sweepMax {
+	if !validName(name) || d.sweeps >= sweepsMax {
 		return
 	}
 	d.sweeps++
