@@ -125,11 +125,20 @@ func (n jobNumber) id(rank int) (id core.ProcID) {
 	return id
 }
 
-// listenNames returns the names to listen on of the processes of a job, by rank. No other process has
-// them. They show people which job and rank they belong to.
-func listenNames(jobID string, n jobNumber) func(rank int) string {
-	before, after := "mpi-"+digest(jobID)[:8]+"-", "-"+hex.EncodeToString(n[:4])
-	return func(rank int) string { return before + strconv.Itoa(rank) + after }
+// listenNames are the names to listen on of the processes of a job. No other process has them. They
+// show people which job and rank they belong to.
+type listenNames struct{ before, after string }
+
+func newListenNames(jobID string, n jobNumber) listenNames {
+	return listenNames{"mpi-" + digest(jobID)[:8] + "-", "-" + hex.EncodeToString(n[:4])}
+}
+
+// of returns the name of a rank.
+func (l listenNames) of(rank int) string { return l.before + strconv.Itoa(rank) + l.after }
+
+// address returns the address of a rank that listens by name.
+func (l listenNames) address(rank int) string {
+	return methodShm + "://" + l.before + strconv.Itoa(rank) + l.after
 }
 
 // digest returns a short hash of a text.

@@ -108,9 +108,9 @@ func TestListenNames(t *testing.T) {
 	seen := map[string]bool{}
 	for range 100 {
 		for _, job := range []string{"kvs_1_2", "", strings.Repeat("/ job\n", 100)} {
-			names := listenNames(job, newJobNumber())
+			names := newListenNames(job, newJobNumber())
 			for _, rank := range []int{0, 1, 1 << 20} {
-				name := names(rank)
+				name := names.of(rank)
 				assert.Regexp(t, `^[a-z0-9-]{1,64}$`, name)
 				assert.False(t, seen[name])
 				seen[name] = true

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strconv"
 
 	"github.com/viaduct-hpc/viaduct/mpi/boot"
 	"github.com/viaduct-hpc/viaduct/mpi/core"
@@ -66,8 +65,8 @@ func (p *Process) start(ctx context.Context, o Options) error {
 		return err
 	}
 	p.exposed = pl.exposed(o.Method, around)
-	names := listenNames(b.JobID(), p.told.number)
-	if err := p.listen(ctx, o, pl, names(b.Rank())); err != nil {
+	names := newListenNames(b.JobID(), p.told.number)
+	if err := p.listen(ctx, o, pl, names.of(b.Rank())); err != nil {
 		return err
 	}
 	card := core.Card{ID: p.told.number.id(b.Rank()), Host: o.Host, Addresses: p.ep.Addresses()}
@@ -85,12 +84,9 @@ func (p *Process) start(ctx context.Context, o Options) error {
 	if err := pl.checkRoutes(card, cards); err != nil {
 		return err
 	}
-	procs := make([]*core.Proc, len(cards))
-	for rank, c := range cards {
-		if procs[rank], err = p.engine.Proc(c); err != nil {
-			return err
-		}
-		procs[rank].Call(strconv.Itoa(rank)) // named by their ranks in the world, as launchers do
+	procs, err := p.engine.Procs(cards)
+	if err != nil {
+		return err
 	}
 	if err := p.openWorlds(procs); err != nil {
 		return err

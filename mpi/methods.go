@@ -139,7 +139,7 @@ func (pl plan) needsHost() bool {
 	})
 }
 
-// byName tells whether the process listens on a name of via+shm that listenNames gives it, and on
+// byName tells whether the process listens on the name of via+shm that listenNames has for it, and on
 // nothing else.
 func (pl plan) byName() bool {
 	only := listen(methodShm)

@@ -22,7 +22,7 @@ type spread int
 const (
 	farApart  spread = iota
 	onOneHost        // all processes are on one host
-	allByName        // and each listens on the name of via+shm that listenNames gives it, and on nothing else
+	allByName        // and each listens on the name of via+shm that listenNames has for it, and on nothing else
 	spreadEnd
 )
 
@@ -66,7 +66,7 @@ func comparePlaces(ctx context.Context, b boot.Boot, own string) (spread, error)
 }
 
 // learnCards returns the cards of all processes, by rank. When it returns, all of them listen.
-func (p *Process) learnCards(ctx context.Context, self core.Card, names func(rank int) string) ([]core.Card, error) {
+func (p *Process) learnCards(ctx context.Context, self core.Card, names listenNames) ([]core.Card, error) {
 	b := p.boot
 	switch {
 	case b.Size() == 1:
@@ -74,9 +74,10 @@ func (p *Process) learnCards(ctx context.Context, self core.Card, names func(ran
 	case p.told.spread != allByName:
 		return exchangeCards(ctx, b, self)
 	}
-	cards := make([]core.Card, b.Size())
+	cards, addresses := make([]core.Card, b.Size()), make([]string, b.Size())
 	for rank := range cards {
-		cards[rank] = core.Card{ID: p.told.number.id(rank), Host: self.Host, Addresses: []string{methodShm + "://" + names(rank)}}
+		addresses[rank] = names.address(rank)
+		cards[rank] = core.Card{ID: p.told.number.id(rank), Host: self.Host, Addresses: addresses[rank : rank+1 : rank+1]}
 	}
 	if expected := cards[b.Rank()].Encode(); expected != self.Encode() {
 		return nil, errclass.New(errclass.Intern, "this process listens at %v, where the others do not expect it", self.Addresses)

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/viaduct-hpc/viaduct/plugins/host"
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
@@ -51,8 +52,8 @@ func (n names) address(text string) (string, error) {
 }
 
 // methodName matches valid method names: the scheme of a URI (RFC 3986, section 3.1), in lower case
-// and of limited length.
-var methodName = regexp.MustCompile(`^[a-z][a-z0-9+.-]{0,63}$`)
+// and of limited length. Most programs that can load plugins load none, and do not need it.
+var methodName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9+.-]{0,63}$`) })
 
 // offered checks what a plugin offers, and names its methods.
 func offered(o *Options, reply *proto.DescribeReply) ([]names, error) {
@@ -66,13 +67,13 @@ func offered(o *Options, reply *proto.DescribeReply) ([]names, error) {
 	var all []names
 	for _, offer := range offers {
 		n := names{own: offer.GetName(), registered: offer.GetName()}
-		if !methodName.MatchString(n.own) {
+		if !methodName().MatchString(n.own) {
 			return refuse("offers a method %.64q: that is not a valid name", n.own)
 		}
 		if to, ok := o.Names[n.own]; ok {
 			n.registered = to
 		}
-		if !methodName.MatchString(n.registered) {
+		if !methodName().MatchString(n.registered) {
 			return refuse("cannot have its method %s registered as %.64q: that is not a valid name", n.own, n.registered)
 		}
 		if slices.ContainsFunc(all, func(other names) bool { return other.own == n.own || other.registered == n.registered }) {

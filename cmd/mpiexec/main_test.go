@@ -72,6 +72,20 @@ func TestSignalsReachTheProcesses(t *testing.T) {
 	assert.Equal(t, 5, cmd.ProcessState.ExitCode())
 }
 
+// A job for which this program may not have enough descriptors is not begun.
+func TestTooFewDescriptors(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "begun")
+	cmd := mpiexec(t)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", "ulimit -n 200; exec " + self + " -n 64 touch " + file}
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	assert.Equal(t, 1, cmd.ProcessState.ExitCode())
+	assert.Regexp(t, `^mpiexec: too few file descriptors: a job of 64 processes needs 352, and the limit is 200: raise it \(ulimit -n 352, .* or start fewer processes\n$`, string(out))
+	assert.NoFileExists(t, file)
+}
+
 // A program of another MPI, which does not know this launcher.
 func TestAProgramOfMPICH(t *testing.T) {
 	mpicc, err := exec.LookPath("mpicc.mpich")

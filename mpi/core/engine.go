@@ -54,6 +54,7 @@ type Engine struct {
 	scopes map[ContextID]*Scope
 	freed  []*Scope // closed scopes that still have posted receives from any source
 	procs  map[ProcID]*Proc
+	met    []*Proc // of these, those to which there is or was a connection, and this process
 	links  map[bmi.Addr]*link
 	recent *link // the link of the latest packet
 
@@ -115,6 +116,7 @@ func New(cfg Config) (*Engine, error) {
 	e.mu.guard = e.ep.Guard()
 	e.self = &Proc{e: e, card: cfg.Self, known: true}
 	e.procs[cfg.Self.ID] = e.self
+	e.self.meet()
 	if err := e.ep.Handle(class, e.arrive); err != nil {
 		return nil, errclass.Wrap(errclass.Other, err, "taking the endpoint's unexpected messages")
 	}
@@ -148,7 +150,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Unlock()
 	err := e.settle(ctx)
 	e.mu.Lock()
-	for _, p := range e.procs {
+	for _, p := range e.met {
 		p.sayBye()
 	}
 	e.mu.Unlock()
@@ -157,7 +159,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	}
 	e.mu.Lock()
 	gone := errclass.New(errclass.Other, "this process has finalized")
-	for _, p := range e.procs {
+	for _, p := range e.met {
 		p.left = true
 		p.failOps(gone)
 	}

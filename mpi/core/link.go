@@ -80,6 +80,7 @@ func (p *Proc) connect(addr bmi.Addr) (*link, error) {
 		return nil, p.displaced(l)
 	}
 	l.proc, p.route = p, l
+	p.meet()
 	l.watch() // first, or the connection might end between the two without notice
 	if p.err == nil {
 		l.sendHello()
@@ -214,6 +215,7 @@ func (e *Engine) welcome(from bmi.Addr, p *Proc, h wire.Hello) {
 	l.proc, l.known = p, true
 	if l != p.route { // otherwise it answers our HELLO
 		p.into = l
+		p.meet()
 	}
 	e.tell(Event{Kind: Connected, Proc: p})
 	p.widen(h.Window)

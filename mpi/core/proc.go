@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/viaduct-hpc/viaduct/internal/queue"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
@@ -18,13 +19,14 @@ type Proc struct {
 	card Card
 
 	// Guarded by Engine.mu.
-	route *link  // for packets that begin an operation; nil until the first
-	into  *link  // the connection that the process made, if it is another one
-	known bool   // Engine.Proc was called with its card; otherwise it connected by itself
-	name  string // set by Call
-	err   error  // why it failed; nil while it is believed to be alive
-	left  bool   // it sent BYE, or the engine is closed
-	bye   bool   // BYE was sent to it
+	route *link // for packets that begin an operation; nil until the first
+	into  *link // the connection that the process made, if it is another one
+	met   bool  // in Engine.met
+	known bool  // Engine.Proc was called with its card; otherwise it connected by itself
+	place int32 // in the list of Procs, from 1: messages to users call it by its rank; 0: in none
+	err   error // why it failed; nil while it is believed to be alive
+	left  bool  // it sent BYE, or the engine is closed
+	bye   bool  // BYE was sent to it
 	// doubted: a connection to it ended before it answered on it. It fails soon, unless it has left.
 	doubted bool
 	// broken has the contexts that it reported as broken and that are not open here yet.
@@ -68,6 +70,34 @@ func (e *Engine) Proc(card Card) (*Proc, error) {
 	return p, err
 }
 
+// Procs returns the processes with these cards, in their order, as Proc does. It is for those of a
+// job, by rank: they may be many.
+func (e *Engine) Procs(cards []Card) ([]*Proc, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, errFinalized
+	}
+	before := e.procs
+	e.procs = make(map[ProcID]*Proc, len(before)+len(cards))
+	maps.Copy(e.procs, before)
+	all, fresh := make([]*Proc, len(cards)), make([]Proc, len(cards))
+	for i, card := range cards {
+		p := e.procs[card.ID]
+		if p == nil {
+			p = &fresh[i]
+			p.e, p.window = e, windowMin
+			e.procs[card.ID] = p
+		}
+		if !p.known {
+			p.known, p.card = true, card
+		}
+		p.place = int32(i + 1)
+		all[i] = p
+	}
+	return all, nil
+}
+
 func (e *Engine) procLocked(card Card) (*Proc, error) {
 	if p := e.procs[card.ID]; p != nil {
 		return p, nil
@@ -82,6 +112,14 @@ func (e *Engine) procLocked(card Card) (*Proc, error) {
 
 var errFinalized = errclass.New(errclass.Other, "this process has finalized: communicate before")
 
+// meet notes that there is a connection to the process. Without one, no operation waits for it.
+func (p *Proc) meet() {
+	if !p.met {
+		p.met = true
+		p.e.met = append(p.e.met, p)
+	}
+}
+
 // gone returns why nothing can be sent to the process, or nil if messages can be sent.
 func (p *Proc) gone() error {
 	switch {
@@ -93,21 +131,14 @@ func (p *Proc) gone() error {
 	return nil
 }
 
-// Call gives the process a name for messages to users.
-func (p *Proc) Call(name string) {
-	p.e.mu.Lock()
-	defer p.e.mu.Unlock()
-	p.name = name
-}
-
 // String names the process for messages to users.
 func (p *Proc) String() string {
 	name := p.card.ID.String()[:8]
 	if len(p.card.Addresses) > 0 {
 		name = p.card.Addresses[0]
 	}
-	if p.name != "" {
-		return fmt.Sprintf("%s (%s)", p.name, name)
+	if p.place > 0 {
+		return fmt.Sprintf("%d (%s)", p.place-1, name)
 	}
 	return name
 }

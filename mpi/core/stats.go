@@ -81,7 +81,7 @@ func (e *Engine) Stats() Stats {
 	e.join()
 	s := e.stats
 	s.EarlyNow, s.Posted = e.match.KeptLen(), e.match.PostedLen()
-	for _, p := range e.procs {
+	for _, p := range e.met {
 		for o := p.ops.First(); o != nil; o = o.links.Next() {
 			if o.kind == opSend && !o.detached {
 				s.Sending++

@@ -22,10 +22,10 @@ var (
 	ErrDescriptors   = errors.New("too few file descriptors")
 )
 
-// Descriptors that this program needs: of each process its PMI connection, its two outputs and a
-// handle, and some for itself and for the start of a process.
+// Descriptors that this program needs: of each process its PMI connection, its two outputs and two
+// handles, and some for itself and for the start of a process.
 const (
-	descriptorsEach = 4
+	descriptorsEach = 5
 	descriptorsOwn  = 32
 )
 

@@ -28,21 +28,27 @@ func newForks() forks {
 	return f
 }
 
-// Where many processes share a processor, each waits for its turn longer than crowdSlack. But all
-// have threads that wake up every few microseconds, as Go's monitor does while its process is not
-// idle. With this slack, a thousand processes take a quarter less processor time to begin and end.
+// Where many processes share a processor, each waits long for its turn. But all have threads that
+// wake up for a moment after some microseconds, again and again, such as the monitor of Go's runtime
+// in a process that is not idle. A larger slack makes that rarer, and saves a quarter of what a
+// thousand processes take to begin and end (docs/decisions/0046-many-ranks-on-a-host.md).
 const (
-	crowdEach  = 8 // processes for each processor
-	crowdSlack = time.Millisecond
+	crowdEach = 8                     // processes for each processor that share it like that
+	slackEach = 50 * time.Microsecond // for each process on a processor: the kernel's default for any process
+	slackMax  = 4 * time.Millisecond  // a program may use timers, too
 )
 
-// crowd gives the processes that are forked next more timer slack, if there are many.
+// crowd sets the timer slack of processes that are forked from now on; with them there are so many.
 func (f forks) crowd(processes int) {
-	slack := time.Duration(0)
-	if processes >= crowdEach*runtime.NumCPU() {
-		slack = crowdSlack
+	_ = f.do(func() error { setTimerSlack(slackOf(processes, runtime.NumCPU())); return nil })
+}
+
+// slackOf is the timer slack of each of several processes on some processors; 0 means the default.
+func slackOf(processes, processors int) time.Duration {
+	if processes < crowdEach*processors {
+		return 0
 	}
-	_ = f.do(func() error { setTimerSlack(slack); return nil })
+	return min(slackEach*time.Duration(processes/processors), slackMax)
 }
 
 // setTimerSlack sets the timer slack of this thread.

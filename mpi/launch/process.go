@@ -151,6 +151,7 @@ func (p *process) serveWords() {
 // while no other group can have its id.
 func (p *process) reap() {
 	pid := p.cmd.Process.Pid
+	awaitEnd(pid)
 	for errors.Is(unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {
 	}
 	p.order = p.job.reaped.Add(1) - 1

@@ -36,6 +36,19 @@ func TestEveryRankSaysHello(t *testing.T) {
 	})
 }
 
+// TestManyRanks: a job may have many times as many ranks as there are processors.
+func TestManyRanks(t *testing.T) {
+	n := 1000
+	if testing.Short() {
+		n = 256
+	}
+	lines := strings.Split(strings.TrimSuffix(job.Build(t).MustRun(t, job.Setting{N: n, Method: "via+shm"}), "\n"), "\n")
+	require.Len(t, lines, n)
+	for rank, line := range lines {
+		require.Contains(t, line, fmt.Sprintf("hello from rank %d of %d on ", rank, n))
+	}
+}
+
 // TestTheGuideShowsThisProgram: docs/mpi.md has the program that runs here.
 func TestTheGuideShowsThisProgram(t *testing.T) {
 	source, err := os.ReadFile("main.go")

@@ -69,11 +69,12 @@ func (p Packet) String() string {
 	return fmt.Sprintf("%v lane=%d to=%#x number=%d", KindPacket, p.Lane, p.To, p.Number)
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // Sum continues the checksum of a packet in pieces; sum is 0 before the first
-// piece.
-func Sum(sum uint32, piece []byte) uint32 { return crc32.Update(sum, castagnoli, piece) }
+// piece. Its table is made at the first call: that takes longer than all else that this
+// package does when a program starts.
+func Sum(sum uint32, piece []byte) uint32 {
+	return crc32.Update(sum, crc32.MakeTable(crc32.Castagnoli), piece)
+}
 
 // AppendSum appends the checksum of a packet of a connection without keys. It is
 // CRC-32C and detects accidental damage, but not attacks.
