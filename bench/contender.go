@@ -106,6 +106,8 @@ func prepare(ctx context.Context, cfg config) []contender {
 		return oneSidedContenders(ctx, cfg)
 	case groupFiles:
 		return filesContenders(ctx, cfg)
+	case groupStart:
+		return startContenders(ctx, cfg)
 	case groupBuilds:
 		return buildContenders(cfg)
 	case groupCheckpoint:
@@ -123,6 +125,7 @@ func prepare(ctx context.Context, cfg config) []contender {
 	all = append(all, oversubscribedContenders(ctx, cfg)...)
 	all = append(all, oneSidedContenders(ctx, cfg)...)
 	all = append(all, filesContenders(ctx, cfg)...)
+	all = append(all, startContenders(ctx, cfg)...)
 	all = append(all, threadsContender(cfg))
 	all = append(all, checkpointContenders(cfg)...)
 	all = append(all, inTurnContenders(cfg)...)

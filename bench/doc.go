@@ -11,8 +11,9 @@
 // charts of plots.go, which plot draws.
 //
 // states.go tells whether the two processors are two cores, and smallrounds.go measures small messages in both cases.
-// oversubscribed.go has more ranks than processors. onesided.go has one-sided operations and partitioned messages, files.go
-// files that ranks write and read together. busy.go measures beside busy processes and threads.go with many
+// oversubscribed.go has more ranks than processors, start.go (rows: rowsstart.go) jobs of a thousand. onesided.go has
+// one-sided operations and partitioned messages, files.go files that ranks write and read together. busy.go measures beside
+// busy processes and threads.go with many
 // goroutines, both with the ping-pong in exchange.go, exchangebmi.go and exchangempi.go.
 //
 // pvfs.go measures the file system, with pvfsservers.go, orangefs.go, pvfsnames.go and pvfsidle.go; rowspvfs.go has its

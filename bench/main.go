@@ -23,7 +23,7 @@ type config struct {
 	self   string        // this program
 	bmi    string        // the bmi command
 	plugin string        // the plugin with our VIA methods
-	mpi    string        // the folder with mpiexec, mpibench, samplesort and heat
+	mpi    string        // the folder with mpiexec, mpibench, samplesort, heat and hello
 	plot   string        // the program of bench/plot
 	work   string        // the folder for built programs
 	out    string        // the folder for results
@@ -67,6 +67,7 @@ var roles = map[string]func(args []string) error{
 	roleHub:    idleHub,
 	rolePeers:  idlePeers,
 	roleInTurn: measureInTurn,
+	roleRank:   waitingRank,
 
 	roleNames:        namesOf,
 	rolePVFSIdle:     idleClients,
@@ -87,7 +88,7 @@ func run() error {
 	cfg := config{sizes: allSizes, pvfsBytes: pvfsBytes, pvfsIdle: pvfsIdleClients, pvfsLess: 1}
 	flag.StringVar(&cfg.bmi, "bmi", "bin/bmi", "the bmi command")
 	flag.StringVar(&cfg.plugin, "plugin", "bin/bmi-method-via", "the plugin with our methods over VIA")
-	flag.StringVar(&cfg.mpi, "mpi", "bin", "the folder with mpiexec, mpibench, samplesort and heat")
+	flag.StringVar(&cfg.mpi, "mpi", "bin", "the folder with mpiexec, mpibench, samplesort, heat and hello")
 	flag.StringVar(&cfg.plot, "plot", "bin/plot", "the program that draws charts")
 	flag.StringVar(&cfg.pvfs, "pvfs", "bin/pvfs", "the pvfs command")
 	flag.StringVar(&cfg.pvfsd, "pvfsd", "bin/pvfsd", "the pvfsd command")

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 CGO_ENABLED=0 go build -o bin/bmi ./cmd/bmi
 CGO_ENABLED=0 go build -o bin/bmi-method-via ./cmd/bmi-method-via
-CGO_ENABLED=0 go build -o bin/ ./cmd/mpiexec ./cmd/mpibench ./examples/mpi/samplesort ./examples/mpi/heat
+CGO_ENABLED=0 go build -o bin/ ./cmd/mpiexec ./cmd/mpibench ./examples/mpi/samplesort ./examples/mpi/heat ./examples/mpi/hello
 CGO_ENABLED=0 go build -o bin/ ./cmd/pvfs ./cmd/pvfsd
 CGO_ENABLED=0 go build -C bench/plot -o ../../bin/plot .
 # It exchanges messages itself, too, so it is compiled as mpibench is.

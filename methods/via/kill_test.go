@@ -10,7 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -340,11 +340,13 @@ func connects(e *bmi.Endpoint) (n uint64) {
 	return n
 }
 
-// requireOnly waits until nothing but the named file is in dir.
+// requireOnly waits until the named socket is the only one in dir.
 func requireOnly(t *testing.T, dir, name string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		files, err := filepath.Glob(filepath.Join(dir, "*"))
-		return err == nil && len(files) == 1 && filepath.Base(files[0]) == name
+		files, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		files = slices.DeleteFunc(files, func(e os.DirEntry) bool { return e.Type() != os.ModeSocket })
+		return len(files) == 1 && files[0].Name() == name
 	}, wallclock.Patience, 5*time.Millisecond, "something stays behind")
 }
