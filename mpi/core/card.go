@@ -10,7 +10,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// A ProcID identifies a process among those of all jobs: a random number.
+// A ProcID identifies a process among those of all jobs. Its first 12 bytes are a random number, and
+// all of it may be.
 type ProcID [16]byte
 
 // String is the id in hexadecimal.
