@@ -1,4 +1,4 @@
-// Command mpiexec starts the processes of an MPI program on this machine.
+// Command mpiexec starts the processes of an MPI program, on this machine or on several hosts.
 //
 // This file is wiring: the command line is in mpi/launch/command, the launcher in mpi/launch.
 package main
@@ -13,5 +13,6 @@ import (
 
 func main() {
 	launch.BecomeGuard()
+	launch.BecomeAgent()
 	os.Exit(command.Main(context.Background(), os.Args[1:]))
 }

@@ -47,7 +47,7 @@ func mpiexec(t *testing.T, args ...string) *exec.Cmd {
 
 func TestInputOutputAndExitCode(t *testing.T) {
 	var out, errs bytes.Buffer
-	cmd := mpiexec(t, "-n", "2", "sh", "-c", "cat; echo to stderr >&2; exit $PMI_RANK")
+	cmd := mpiexec(t, "-label", "-n", "2", "sh", "-c", "cat; echo to stderr >&2; exit $PMI_RANK")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("from stdin\n"), &out, &errs
 	require.Error(t, cmd.Run())
 	assert.Equal(t, 1, cmd.ProcessState.ExitCode(), "%s", errs.String())
@@ -56,7 +56,7 @@ func TestInputOutputAndExitCode(t *testing.T) {
 }
 
 func TestSignalsReachTheProcesses(t *testing.T) {
-	cmd := mpiexec(t, "-no-label", "-n", "1", "sh", "-c", "trap 'echo got it; exit 5' USR1; echo ready; while :; do sleep 0.01; done")
+	cmd := mpiexec(t, "-n", "1", "sh", "-c", "trap 'echo got it; exit 5' USR1; echo ready; while :; do sleep 0.01; done")
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
@@ -97,7 +97,7 @@ func TestAProgramOfMPICH(t *testing.T) {
 	require.NoError(t, err, "%s", text)
 	t.Setenv("UCX_NET_DEVICES", "lo") // other interfaces may disappear while it looks at them
 	var errs bytes.Buffer
-	cmd := mpiexec(t, "-n", "3", binary)
+	cmd := mpiexec(t, "-label", "-n", "3", binary)
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
 	require.NoError(t, err, "%s", errs.String())

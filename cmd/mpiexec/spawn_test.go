@@ -71,7 +71,7 @@ func TestSpawn(t *testing.T) {
 			self, err := os.Executable()
 			require.NoError(t, err)
 			var errs bytes.Buffer
-			cmd := mpiexec(t, "-n", "2", "-no-label", "-env", mainVariable+"=", "-env", programVariable+"=spawn", "-env", "MPI_METHOD="+method, self)
+			cmd := mpiexec(t, "-n", "2", "-env", mainVariable+"=", "-env", programVariable+"=spawn", "-env", "MPI_METHOD="+method, self)
 			cmd.Stderr = &errs
 			out, err := cmd.Output()
 			require.NoError(t, err, "%s%s", out, errs.String())
@@ -112,7 +112,7 @@ func spawnInVain(ctx context.Context, p *mpi.Process) int {
 func TestSpawnInVain(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
-	cmd := mpiexec(t, "-n", "1", "-keep-going", "-no-label", "-env", mainVariable+"=", "-env", programVariable+"=spawn in vain", self)
+	cmd := mpiexec(t, "-n", "1", "-keep-going", "-env", mainVariable+"=", "-env", programVariable+"=spawn in vain", self)
 	out, err := cmd.CombinedOutput()
 	require.Error(t, err, "the new processes end with a code: %s", out)
 	assert.Regexp(t, `spawn: .*cannot connect.*unheard-of`, string(out))

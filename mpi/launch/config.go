@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	treewire "github.com/viaduct-hpc/viaduct/mpi/launch/tree/wire"
 	"github.com/viaduct-hpc/viaduct/mpi/pmi"
 )
 
@@ -36,12 +37,23 @@ type Config struct {
 	Stdin io.Reader
 	// Stdout and Stderr receive the output of the processes, a line at a time; nil discards it.
 	Stdout, Stderr io.Writer
+	// Hosts says where the processes run; nil means on this machine. The program must call BecomeAgent
+	// first of all, and so must Hosts.Agent.
+	Hosts *Hosts
+	// Bind binds each process: to a "core", "hwthread", "socket" or "numa" node of its host. Empty and
+	// "none" mean nothing. ReportBindings reports what each is bound to.
+	Bind           string
+	ReportBindings bool
+	// OutputFile and ErrorFile name files for the output of each process instead of Stdout and Stderr.
+	// %r stands for its rank, %g for the number of its group, %h for its host, %% for a percent sign.
+	OutputFile, ErrorFile string
 	// Label puts the rank before each line: "[3] ", or "[1.3] " for rank 3 of the first spawned
 	// job.
 	Label bool
 	// Report receives sentences about failures; it may be nil.
 	Report func(sentence string)
-	// Timeout ends a job that runs longer; 0 means no limit.
+	// Timeout ends a job that runs longer; 0 means no limit. First its processes get SIGQUIT, of which
+	// Go programs print the stacks of their goroutines.
 	Timeout time.Duration
 	// InitTimeout ends a job in which some processes have waited this long in Init for others that
 	// have not called it; 0 means no limit.
@@ -67,8 +79,15 @@ const (
 	CodeSignal  = 128 // plus the number of the signal that killed a process
 )
 
-// processesMax limits a job with all that it spawns.
+// processesMax limits a job with all that it spawns, on one host.
 const processesMax = 1 << 14
+
+func (c Config) processesMax() int {
+	if c.Hosts != nil {
+		return treewire.RanksMax
+	}
+	return processesMax
+}
 
 // lastWords is how long the output of a dead process is read when nothing comes: a process that it
 // started may hold it open for ever.

@@ -15,7 +15,12 @@ func (j *job) takeState(p *process, s server.State) {
 		return
 	}
 	g.ready++
-	if g.ready == len(g.processes) {
+	j.initialized(g, g.ready == len(g.processes))
+}
+
+// initialized handles that some processes of a group have called Init, or all.
+func (j *job) initialized(g *group, all bool) {
+	if all {
 		g.stopLate()
 		return
 	}
@@ -23,7 +28,7 @@ func (j *job) takeState(p *process, s server.State) {
 		g.late = time.AfterFunc(j.cfg.InitTimeout, func() { j.tell(event{kind: late, group: g}) })
 	}
 	for _, other := range g.processes {
-		if other.gone && !other.told && g.server.State(other.rank) == server.Started {
+		if other.gone && !other.told && other.reached() == server.Started {
 			j.deserted(other)
 		}
 	}
@@ -37,17 +42,27 @@ func (g *group) stopLate() {
 
 // takeLate ends the wait of processes in Init for those that have not called it.
 func (j *job) takeLate(g *group) {
-	missing := g.notReady()
-	if len(missing) == 0 || j.ending {
+	if g.server == nil {
+		j.askWho(g)
 		return
 	}
-	j.report("%s not called Init within %v, and the others wait for that: the job is ended (-init-timeout gives more time)", ranks(missing), j.cfg.InitTimeout)
+	missing := g.notReady()
+	j.endLate(missing, len(missing))
+}
+
+// endLate ends a job because of n ranks, of which missing are some, that have not called Init.
+func (j *job) endLate(missing []int, n int) {
+	if n == 0 || j.ending {
+		return
+	}
+	j.report("%s not called Init within %v, and the others wait for that: the job is ended (-init-timeout gives more time)", ranks(missing, n), j.cfg.InitTimeout)
 	j.end(CodeTimeout)
 }
 
-// ranks returns a list of ranks with its verb: "rank 3 has" or "ranks 1, 2, 5 and 7 more have".
-func ranks(list []int) string {
-	if len(list) == 1 {
+// ranks returns a list of n ranks, of which list has some, with its verb: "rank 3 has" or "ranks 1, 2,
+// 5 and 7 more have".
+func ranks(list []int, n int) string {
+	if n == 1 {
 		return fmt.Sprintf("rank %d has", list[0])
 	}
 	const shown = 8
@@ -56,8 +71,8 @@ func ranks(list []int) string {
 		text = append(text, fmt.Sprint(r))
 	}
 	more := ""
-	if len(list) > shown {
-		more = fmt.Sprintf(" and %d more", len(list)-shown)
+	if n > shown {
+		more = fmt.Sprintf(" and %d more", n-shown)
 	}
 	return "ranks " + strings.Join(text, ", ") + more + " have"
 }
@@ -83,7 +98,7 @@ func (j *job) takeEnd(p *process) {
 	if p.group.abandoned {
 		return
 	}
-	state := p.group.server.State(p.rank)
+	state := p.reached()
 	code, how := p.code()
 	if code != 0 && (j.code == 0 || code == j.cause) {
 		j.code = code // the first code; but death by the user's signal precedes the failures that it causes
@@ -97,7 +112,7 @@ func (j *job) takeEnd(p *process) {
 	case state == server.Started && p.group.ready > 0:
 		j.deserted(p)
 	}
-	if !j.ending { // otherwise the others would go on for a moment
+	if !j.ending && p.group.server != nil { // otherwise the others would go on for a moment
 		p.group.server.Gone(p.rank)
 	}
 }
@@ -127,7 +142,7 @@ func (j *job) deserted(p *process) {
 	}
 	p.told = true
 	what := "Finalize"
-	if p.group.server.State(p.rank) == server.Started {
+	if p.reached() == server.Started {
 		what = "Init, which others have called"
 	}
 	text := fmt.Sprintf("%v ended with exit code 0 without calling %s", p, what)

@@ -42,11 +42,42 @@ func checkDescriptors(n int) error {
 		ErrDescriptors, n, need, limit.Cur, need)
 }
 
+// resolve checks a program. On other hosts, its file and its directory may be others: there the
+// agents check them.
+func (c Config) resolve(p Program) (Program, error) {
+	if p.N < 1 || p.N > c.processesMax() {
+		return p, fmt.Errorf("%w: %d processes of %s cannot be started, but 1 to %d can", ErrCount, p.N, p.Path, c.processesMax())
+	}
+	if c.Hosts != nil {
+		return p.elsewhere()
+	}
+	return p.resolve()
+}
+
+// elsewhere makes a program independent of this program's directory and PATH.
+func (p Program) elsewhere() (Program, error) {
+	p.name = p.Path
+	here, err := os.Getwd()
+	if err != nil {
+		return p, err
+	}
+	if path, err := exec.LookPath(p.Path); err == nil {
+		p.Path = path
+	}
+	if strings.Contains(p.Path, "/") && !filepath.IsAbs(p.Path) {
+		p.Path = filepath.Join(here, p.Path)
+	}
+	switch {
+	case p.Dir == "":
+		p.Dir = here
+	case !filepath.IsAbs(p.Dir):
+		p.Dir = filepath.Join(here, p.Dir)
+	}
+	return p, nil
+}
+
 // resolve finds a program's file and checks everything that can be checked before the start.
 func (p Program) resolve() (Program, error) {
-	if p.N < 1 || p.N > processesMax {
-		return p, fmt.Errorf("%w: %d processes of %s cannot be started, but 1 to %d can", ErrCount, p.N, p.Path, processesMax)
-	}
 	if p.Dir != "" {
 		if info, err := os.Stat(p.Dir); err != nil || !info.IsDir() {
 			return p, fmt.Errorf("%w: %s", ErrDirectory, p.Dir)

@@ -21,14 +21,26 @@ import (
 
 // A group is the processes that were started together: the first ones of the job, or spawned ones.
 type group struct {
-	number    int // 0 for the first
-	server    *server.Job
-	processes []*process
-	running   int  // number of processes started and not ended
-	ready     int  // number that have called Init
-	abandoned bool // it could not be started completely, so its events are ignored
+	number    int         // 0 for the first
+	size      int         // number of processes on all hosts
+	server    *server.Job // nil at the launcher of a job on several hosts, whose agents serve
+	processes []*process  // all, in order of ranks; at an agent those of its host
+	running   int         // number of processes started and not ended
+	ready     int         // number that have called Init; on several hosts, 1 means some
+	abandoned bool        // it could not be started completely, so its events are ignored
 	// late fires when the processes in Init have waited long enough for the others.
 	late *time.Timer
+	// spawned answers the process that asked for the group; it may be nil.
+	spawned func(error)
+}
+
+// at returns the process of a rank, or nil.
+func (g *group) at(rank int) *process {
+	i, ok := slices.BinarySearchFunc(g.processes, rank, func(p *process, rank int) int { return p.rank - rank })
+	if !ok {
+		return nil
+	}
+	return g.processes[i]
 }
 
 // mapping is the key that tells programs built with MPICH that all ranks share a machine.
@@ -40,28 +52,40 @@ func (j *job) newGroup(programs []Program, preput map[string]string) *group {
 	j.numbers++
 	for app, program := range programs {
 		for range program.N {
-			p := &process{job: j, group: g, rank: len(g.processes), app: app, program: program}
+			p := &process{job: j, group: g, rank: g.size, local: g.size, app: app, program: program}
 			g.processes = append(g.processes, p)
+			g.size++
 		}
 	}
-	size := len(g.processes)
-	pairs := map[string]string{mapping: fmt.Sprintf("(vector,(0,1,%d))", size)}
-	maps.Copy(pairs, preput)
-	g.server = server.New(server.Config{
-		Name: fmt.Sprintf("%s_%d", j.name, g.number), Size: size, Universe: max(runtime.NumCPU(), size),
-		AppNum: func(rank int) int { return g.processes[rank].app },
-		Preput: pairs, Names: &j.names,
-		Spawn: func(rank int, programs []wire.Spawn) ([]int, error) {
-			return j.spawn(g.processes[rank], programs)
-		},
-		Changed: func(rank int, s server.State) {
-			j.tell(event{process: g.processes[rank], kind: changed, state: s})
-		},
-		Abort: func(rank, code int, message string) {
-			j.tell(event{process: g.processes[rank], kind: aborted, code: code, text: message})
-		},
-	})
+	if j.tree == nil {
+		pairs := map[string]string{mapping: fmt.Sprintf("(vector,(0,1,%d))", g.size)}
+		maps.Copy(pairs, preput)
+		g.server = server.New(server.Config{
+			Name: j.groupName(g.number), Size: g.size, Universe: max(runtime.NumCPU(), g.size), AppNum: g.app,
+			Preput: pairs, Names: &j.names,
+			Spawn: func(rank int, programs []wire.Spawn) ([]int, error) {
+				return j.spawn(g.processes[rank], programs)
+			},
+			Changed: g.changed, Abort: g.abort,
+		})
+	}
 	return g
+}
+
+// groupName is the name of a group for PMI.
+func (j *job) groupName(number int) string { return fmt.Sprintf("%s_%d", j.name, number) }
+
+// app, changed and abort are functions of server.Config.
+func (g *group) app(rank int) int { return g.at(rank).app }
+
+func (g *group) changed(rank int, s server.State) {
+	p := g.at(rank)
+	p.job.tell(event{process: p, kind: changed, state: s})
+}
+
+func (g *group) abort(rank, code int, message string) {
+	p := g.at(rank)
+	p.job.tell(event{process: p, kind: aborted, code: code, text: message})
 }
 
 // start starts all processes of a group. If one cannot be started, the earlier ones keep running.
@@ -113,10 +137,9 @@ func (p *process) environment() []string {
 		}
 		env = append(env, pair)
 	}
-	size := strconv.Itoa(len(p.group.processes))
 	for _, pair := range [][2]string{
-		{pmi.FDEnv, strconv.Itoa(pmiFD)}, {pmi.RankEnv, strconv.Itoa(p.rank)}, {pmi.SizeEnv, size},
-		{localRankVariable, strconv.Itoa(p.rank)}, {localSizeVariable, size},
+		{pmi.FDEnv, strconv.Itoa(pmiFD)}, {pmi.RankEnv, strconv.Itoa(p.rank)}, {pmi.SizeEnv, strconv.Itoa(p.group.size)},
+		{localRankVariable, strconv.Itoa(p.local)}, {localSizeVariable, strconv.Itoa(len(p.group.processes))},
 	} {
 		env = append(env, pair[0]+"="+pair[1])
 	}
@@ -141,6 +164,10 @@ func (j *job) keys(udp bool, file string) []string {
 }
 
 func (g *group) signal(s unix.Signal, alone bool) {
+	if g.server == nil {
+		g.signalHosts(s, alone)
+		return
+	}
 	for _, p := range g.processes {
 		p.signal(s, alone)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,6 +23,14 @@ const (
 type output struct {
 	mu sync.Mutex
 	to io.Writer
+	// marks puts the label of a process before each of its lines.
+	marks atomic.Bool
+}
+
+func newOutput(to io.Writer, marks bool) *output {
+	o := &output{to: to}
+	o.marks.Store(marks)
+	return o
 }
 
 // from reads f to its end. When the read deadline of f passes, the process has ended; then it reads
@@ -71,7 +80,7 @@ func (o *output) write(lines []byte, label string) {
 		return
 	}
 	out := lines
-	if label != "" {
+	if o.marks.Load() {
 		out = make([]byte, 0, len(lines)+(bytes.Count(lines, []byte("\n"))+1)*(len(label)+1))
 		for line := range bytes.Lines(lines) {
 			out = append(append(out, label...), line...)

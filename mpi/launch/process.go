@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/mpi/pmi/server"
 )
 
 // pmiFD is the descriptor of a process's PMI connection.
@@ -22,7 +24,14 @@ type process struct {
 	job   *job
 	group *group
 	rank  int // within the group
+	local int // number among the group's on its host
 	app   int // number of the program among the group's
+	// Those of a process on another host, at the launcher.
+	host   string
+	node   int // of its agent
+	pid    int // 0: not known
+	status syscall.WaitStatus
+	state  server.State // in which it ended
 
 	program Program // resolved
 	cmd     *exec.Cmd
@@ -77,9 +86,13 @@ func (p *process) start(stdin *os.File) (err error) {
 	if p.conn, err = net.FileConn(mine); err != nil {
 		return startError(program.Path, err)
 	}
-	if err = p.job.forks.do(p.fork); err != nil {
+	set := p.job.bound.of(p.local)
+	if err = p.job.forks.do(func() error { return with(set, p.fork) }); err != nil {
 		_ = p.conn.Close()
 		return startError(program.Path, err)
+	}
+	if set != nil && p.job.cfg.ReportBindings {
+		p.job.report("%v is bound to processors %s", p, describe(set))
 	}
 	p.serve(read)
 	return nil
@@ -106,13 +119,10 @@ func (p *process) fork() error {
 
 // serve starts the goroutines of a running process.
 func (p *process) serve(read [2]*os.File) {
-	label := ""
-	if p.job.cfg.Label {
-		label = p.group.label(p.rank)
-	}
 	p.io.Go(func() { p.serveWords() })
-	p.io.Go(func() { p.job.stdout.from(read[0], label) })
-	p.io.Go(func() { p.job.stderr.from(read[1], label) })
+	for i, f := range read {
+		p.io.Go(func() { p.job.output(p, i == 1).from(f, p.label()) })
+	}
 	p.job.goroutines.Go(func() {
 		p.reap()
 		// Its last output and its last words on PMI are handled before its end, unless nothing
@@ -179,12 +189,28 @@ func (p *process) signal(s unix.Signal, alone bool) {
 
 // code returns the exit code of a process that ended, and describes how it ended.
 func (p *process) code() (code int, how string) {
-	status := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	status := p.waitStatus()
 	if status.Signaled() {
 		s := status.Signal()
 		return CodeSignal + int(s), fmt.Sprintf("was killed by signal %d (%s)", int(s), unix.SignalName(s))
 	}
 	return status.ExitStatus(), fmt.Sprintf("ended with exit code %d", status.ExitStatus())
+}
+
+func (p *process) waitStatus() syscall.WaitStatus {
+	if p.cmd != nil {
+		return p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	}
+	return p.status
+}
+
+// reached returns how far the process has come: at the launcher of a job on several hosts, how far it
+// had come when it ended.
+func (p *process) reached() server.State {
+	if p.group.server == nil {
+		return p.state
+	}
+	return p.group.server.State(p.rank)
 }
 
 // String names the process for messages.
@@ -193,8 +219,17 @@ func (p *process) String() string {
 	if p.group.number > 0 {
 		text += fmt.Sprintf(" of spawned job %d", p.group.number)
 	}
-	return text + fmt.Sprintf(" (process %d)", p.cmd.Process.Pid)
+	switch {
+	case p.cmd != nil:
+		return text + fmt.Sprintf(" (process %d)", p.cmd.Process.Pid)
+	case p.pid == 0:
+		return text + fmt.Sprintf(" (on %s)", p.host)
+	}
+	return text + fmt.Sprintf(" (process %d on %s)", p.pid, p.host)
 }
+
+// label is what marks the output of the process.
+func (p *process) label() string { return p.group.label(p.rank) }
 
 func closeFiles(files []*os.File) {
 	for _, f := range files {

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -24,13 +25,21 @@ type job struct {
 	names  server.Names
 	forks  forks
 	guard  *guard
-	stdout output
-	stderr output
+	stdout *output
+	stderr *output
+	files  outputFiles
+	bound  binding
+	// output returns where the output of a process goes.
+	output func(p *process, errors bool) *output
 
 	events     chan event
 	over       chan struct{} // closed when the loop accepts no more events
 	goroutines sync.WaitGroup
 	reaped     atomic.Int64 // number of processes that have ended
+
+	// tree starts and serves the processes if they are on several hosts; else it is nil.
+	tree *branch
+	fleet
 
 	// loop:
 	groups      []*group           // the first group, and the spawned ones with processes
@@ -81,7 +90,7 @@ func (j *job) tell(e event) {
 // process is left then either. The end of ctx ends the job.
 func Run(ctx context.Context, cfg Config) (code int, err error) {
 	cfg = cfg.withDefaults()
-	programs, err := resolveAll(cfg.Programs, 0)
+	programs, err := cfg.resolveAll(cfg.Programs, 0)
 	if err != nil {
 		return CodeFailed, err
 	}
@@ -90,18 +99,24 @@ func Run(ctx context.Context, cfg Config) (code int, err error) {
 	j := &job{
 		cfg: cfg, name: fmt.Sprintf("viaduct_%d_%s", os.Getpid(), hex.EncodeToString(random[:])),
 		secret: make([]byte, pmi.SecretBytes), forks: newForks(),
-		stdout: output{to: cfg.Stdout}, stderr: output{to: cfg.Stderr},
+		stdout: newOutput(cfg.Stdout, cfg.Label), stderr: newOutput(cfg.Stderr, cfg.Label),
 		events: make(chan event), over: make(chan struct{}), early: map[int64]*process{}, kill: time.NewTimer(time.Hour),
 	}
 	j.kill.Stop()
+	j.output = j.userOutput
 	_, _ = rand.Read(j.secret)
-	if cfg.Guard {
+	if cfg.Guard && cfg.Hosts == nil { // agents have guards of their own
 		if j.guard, err = startGuard(); err != nil {
 			j.forks.end()
 			return CodeFailed, err
 		}
 	}
-	err = j.startGroup(programs, nil)
+	if j.bound, err = newBinding(cfg.Bind); err == nil {
+		if cfg.Hosts != nil {
+			j.startHosts(programs)
+		}
+		err = j.startGroup(programs, nil)
+	}
 	if err != nil {
 		j.end(CodeFailed)
 		j.signalAll(unix.SIGKILL, false)
@@ -109,28 +124,38 @@ func Run(ctx context.Context, cfg Config) (code int, err error) {
 	j.loop(ctx)
 	close(j.over)
 	for _, g := range j.groups {
-		g.server.Close()
+		if g.server != nil {
+			g.server.Close()
+		}
+	}
+	if j.tree != nil {
+		j.endHosts()
+		err = cmp.Or(err, j.startError)
 	}
 	j.goroutines.Wait()
 	j.forks.end()
 	j.guard.end()
+	j.files.close()
 	return j.code, err
 }
 
 // resolveAll checks programs before any is started; running processes exist already.
-func resolveAll(programs []Program, running int) ([]Program, error) {
+func (c Config) resolveAll(programs []Program, running int) ([]Program, error) {
 	if len(programs) == 0 {
 		return nil, fmt.Errorf("%w: there is no program", ErrCount)
 	}
 	resolved := make([]Program, len(programs))
 	for i, p := range programs {
 		var err error
-		if resolved[i], err = p.resolve(); err != nil {
+		if resolved[i], err = c.resolve(p); err != nil {
 			return nil, err
 		}
-		if running += p.N; running > processesMax {
-			return nil, fmt.Errorf("%w: a job has at most %d", ErrCount, processesMax)
+		if running += p.N; running > c.processesMax() {
+			return nil, fmt.Errorf("%w: a job has at most %d", ErrCount, c.processesMax())
 		}
+	}
+	if c.Hosts != nil {
+		return resolved, nil // most of the descriptors are those of agents
 	}
 	return resolved, checkDescriptors(running)
 }
@@ -138,6 +163,9 @@ func resolveAll(programs []Program, running int) ([]Program, error) {
 func (j *job) startGroup(programs []Program, preput map[string]string) error {
 	g := j.newGroup(programs, preput)
 	j.groups = append(j.groups, g)
+	if j.tree != nil {
+		return j.startOnHosts(g, programs, preput)
+	}
 	j.forks.crowd(j.running + len(g.processes))
 	if g.number == 0 {
 		return g.start(j.cfg.Stdin)
@@ -155,20 +183,26 @@ func (j *job) loop(ctx context.Context) {
 	}
 	defer j.kill.Stop()
 	cancelled := ctx.Done()
+	var arrivals chan arrival
+	if j.tree != nil {
+		arrivals = j.tree.inbox
+	}
 	for j.running > 0 {
 		select {
 		case e := <-j.events:
 			j.take(e)
+		case a := <-arrivals:
+			j.tree.take(a)
 		case s := <-j.cfg.Signals:
 			j.takeSignal(s)
 		case <-timeout:
-			j.report("the job has run for %v, the time-out: it is ended", j.cfg.Timeout)
-			j.end(CodeTimeout)
+			j.timedOut()
 		case <-cancelled:
 			cancelled = nil
 			j.end(CodeFailed)
 		case <-j.kill.C:
 			j.signalAll(unix.SIGKILL, false)
+			j.giveUpHosts()
 		}
 	}
 	for _, g := range j.groups {
@@ -226,6 +260,21 @@ func (j *job) end(code int) {
 	j.ending = true
 	j.signalAll(unix.SIGTERM, false)
 	j.signalAll(unix.SIGCONT, false) // a stopped process receives no other signal
+	j.kill.Reset(j.cfg.Grace)
+}
+
+// timedOut ends a job that has run too long. SIGQUIT makes Go programs print the stacks of their
+// goroutines, which are marked with the ranks, because they all look alike.
+func (j *job) timedOut() {
+	j.report("the job has run for %v, the time-out: it is ended", j.cfg.Timeout)
+	if j.ending {
+		return
+	}
+	j.ending = true
+	j.code = cmp.Or(j.code, CodeTimeout)
+	j.stderr.marks.Store(true)
+	j.signalAll(unix.SIGQUIT, true)
+	j.signalAll(unix.SIGCONT, false)
 	j.kill.Reset(j.cfg.Grace)
 }
 

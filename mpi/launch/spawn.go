@@ -24,13 +24,7 @@ func (j *job) spawn(parent *process, programs []wire.Spawn) ([]int, error) {
 	r := &spawnRequest{preput: map[string]string{}, answer: make(chan error, 1)}
 	count := 0
 	for _, p := range programs {
-		program := Program{N: p.Processes, Path: p.Program, Args: p.Args, Env: parent.program.Env, Dir: parent.program.Dir}
-		for _, info := range p.Info {
-			if info.Key == "wdir" { // MPI-4.1, 11.8.4; other keys may be ignored
-				program.Dir = info.Value
-			}
-		}
-		r.programs = append(r.programs, program)
+		r.programs = append(r.programs, Program{N: p.Processes, Path: p.Program, Args: p.Args, Env: parent.program.Env, Dir: spawnDir(parent.program.Dir, p.Info)})
 		count += p.Processes
 	}
 	for _, pair := range programs[0].Preput {
@@ -47,13 +41,24 @@ func (j *job) spawn(parent *process, programs []wire.Spawn) ([]int, error) {
 	return make([]int, count), nil
 }
 
+// spawnDir is the working directory of spawned processes: that of their parent, unless the request
+// names another (MPI-4.1, 11.8.4). Other keys may be ignored.
+func spawnDir(dir string, info []wire.Pair) string {
+	for _, pair := range info {
+		if pair.Key == "wdir" {
+			dir = pair.Value
+		}
+	}
+	return dir
+}
+
 // takeSpawn starts a group. If one of its processes cannot be started, it kills the earlier ones:
 // then the spawn fails, but not the job.
 func (j *job) takeSpawn(r *spawnRequest) error {
 	if j.ending || j.interrupted {
 		return errOver
 	}
-	programs, err := resolveAll(r.programs, j.running)
+	programs, err := j.cfg.resolveAll(r.programs, j.running)
 	if err != nil {
 		return err
 	}
@@ -73,6 +78,8 @@ func (j *job) takeSpawn(r *spawnRequest) error {
 // ever.
 func (j *job) forget(g *group) {
 	g.stopLate()
-	g.server.Close()
+	if g.server != nil {
+		g.server.Close()
+	}
 	j.groups = slices.DeleteFunc(j.groups, func(other *group) bool { return other == g })
 }

@@ -27,6 +27,9 @@ type (
 	jobOptions struct {
 		label, noLabel, keepGoing   bool
 		timeout, initTimeout, grace time.Duration
+		outFile, errFile, outPrefix string
+		env                         envOptions
+		hosts                       hostOptions
 	}
 	programOptions struct {
 		n    int
@@ -40,17 +43,22 @@ type (
 const InitTimeoutDefault = 2 * time.Minute
 
 func (o *jobOptions) flags(f *pflag.FlagSet) {
-	f.BoolVar(&o.label, "label", false, "begin each line of output with its rank: [3] (the default)")
-	f.BoolVar(&o.noLabel, "no-label", false, "pass output on unchanged")
+	f.BoolVarP(&o.label, "label", "l", false, "begin each line of output with its rank: [3]")
+	f.BoolVar(&o.noLabel, "no-label", false, "pass output on unchanged (the default)")
+	f.StringVar(&o.outFile, "outfile-pattern", "", "write the output of each process to a file: %r is its rank, %h its host")
+	f.StringVar(&o.errFile, "errfile-pattern", "", "the same for the standard error")
+	f.StringVar(&o.outPrefix, "output-filename", "", "write the output of each process to NAME.RANK.out and NAME.RANK.err")
 	f.BoolVar(&o.keepGoing, "keep-going", false, "let the other processes go on when one dies")
 	o.initTimeout, o.grace = InitTimeoutDefault, launch.GraceDefault
-	f.Var((*duration)(&o.timeout), "timeout", "end a job that runs longer, with exit code 124 (0: never)")
+	f.Var((*duration)(&o.timeout), "timeout", "end a job that runs longer, with exit code 124 and the stacks of its goroutines (0: never)")
 	f.Var((*duration)(&o.initTimeout), "init-timeout", "end a job when processes have waited this long in Init for others that have not called it (0: never)")
 	f.Var((*duration)(&o.grace), "grace", "time between SIGTERM and SIGKILL")
+	o.env.flags(f)
+	o.hosts.flags(f)
 }
 
 func (o *programOptions) flags(f *pflag.FlagSet) {
-	f.IntVarP(&o.n, "np", "n", 1, "number of processes")
+	f.IntVarP(&o.n, "np", "n", 0, "number of processes (default: all slots of the hosts; 1 without hosts)")
 	f.StringArrayVar(&o.env, "env", nil, "add K=V to the environment; may be repeated")
 	f.StringVar(&o.wdir, "wdir", "", "working directory of the processes")
 }
@@ -79,9 +87,17 @@ func parse(args []string, cmd *cobra.Command) (launch.Config, error) {
 	if o.label && o.noLabel {
 		return cfg, usagef("-label and -no-label cannot both be had")
 	}
-	cfg.Label, cfg.KeepGoing = !o.noLabel, o.keepGoing
+	cfg.Label, cfg.KeepGoing = o.label, o.keepGoing
 	cfg.Timeout, cfg.InitTimeout, cfg.Grace = o.timeout, o.initTimeout, max(o.grace, 1) // 0 means the default
-	return cfg, nil
+	cfg.OutputFile, cfg.ErrorFile = o.outFile, o.errFile
+	if o.outPrefix != "" {
+		prefix := strings.ReplaceAll(o.outPrefix, "%", "%%")
+		cfg.OutputFile, cfg.ErrorFile = prefix+".%r.out", prefix+".%r.err"
+	}
+	if err := o.env.apply(&cfg, os.Environ()); err != nil {
+		return cfg, err
+	}
+	return cfg, o.hosts.apply(&cfg, os.Getenv)
 }
 
 // split separates programs at ":".
@@ -99,7 +115,7 @@ func split(args []string) (parts [][]string) {
 var errHelp, errVersion = errors.New("help"), errors.New("version")
 
 func parseProgram(args []string, flags *pflag.FlagSet, p *programOptions) (launch.Program, error) {
-	options, rest := cut(args, flags)
+	options, rest := cut(canonical(args, flags), flags)
 	if err := flags.Parse(dashes.Normalize(options)); err != nil {
 		return launch.Program{}, usagef("%s", explain(err, options, flags))
 	}
@@ -114,7 +130,7 @@ func parseProgram(args []string, flags *pflag.FlagSet, p *programOptions) (launc
 		return launch.Program{}, usagef("the program to run is missing")
 	case len(rest) == 0:
 		return launch.Program{}, usagef("the program to run is missing behind %s", strings.Join(args, " "))
-	case p.n < 1:
+	case flags.Changed("np") && p.n < 1:
 		return launch.Program{}, usagef("-n %d: a program has 1 process or more", p.n)
 	}
 	for _, pair := range p.env {

@@ -37,7 +37,7 @@ func run(t *testing.T, line string) (code int, out, err string) {
 
 func TestParse(t *testing.T) {
 	dir := t.TempDir()
-	defaults := launch.Config{Label: true, InitTimeout: InitTimeoutDefault, Grace: launch.GraceDefault}
+	defaults := launch.Config{InitTimeout: InitTimeoutDefault, Grace: launch.GraceDefault}
 	for line, change := range map[string]func(c *launch.Config){
 		"prog": func(c *launch.Config) { c.Programs = []launch.Program{{N: 1, Path: "prog", Args: []string{}}} },
 		"-n 4 prog -n 5 --label -- x": func(c *launch.Config) {
@@ -46,9 +46,10 @@ func TestParse(t *testing.T) {
 		"-np 4 -- -prog -x": func(c *launch.Config) { c.Programs = []launch.Program{{N: 4, Path: "-prog", Args: []string{"-x"}}} },
 		"-n=2 --no-label -timeout=3 -init-timeout 0 -grace 1m -keep-going prog": func(c *launch.Config) {
 			c.Programs = []launch.Program{{N: 2, Path: "prog", Args: []string{}}}
-			c.Label, c.KeepGoing, c.Timeout, c.InitTimeout, c.Grace = false, true, 3*time.Second, 0, time.Minute
+			c.KeepGoing, c.Timeout, c.InitTimeout, c.Grace = true, 3*time.Second, 0, time.Minute
 		},
 		"-label -n 1 a : -n 3 -env A=1 --env B=x=y -wdir " + dir + " b c : d": func(c *launch.Config) {
+			c.Label = true
 			c.Programs = []launch.Program{
 				{N: 1, Path: "a", Args: []string{}},
 				{N: 3, Path: "b", Args: []string{"c"}, Env: []string{"A=1", "B=x=y"}, Dir: dir},
@@ -91,7 +92,8 @@ func TestMistakesInTheCommandLine(t *testing.T) {
 		"-timeout -5s true":       "-timeout -5s: a time is written",
 		"-label=maybe true":       "-label maybe: ",
 		"-label -no-label true":   "cannot both",
-		"-env A true":             "-env A: it is written -env KEY=VALUE",
+		"-env A true":             "the program to run is missing behind -env A true",
+		"-env =x true":            "-env =x: it is written -env KEY=VALUE",
 		"-wdir /no/such true":     "-wdir /no/such: there is no such folder",
 		"-n 1 true : -label true": "-label counts for all programs: it stands before the first one",
 		"-n 99999999 true":        "99999999 processes of true cannot be started",
@@ -118,7 +120,7 @@ func TestExitCodes(t *testing.T) {
 	assert.Contains(t, out, "mpiexec -n 4 ./heat")
 	_, out, _ = run(t, "-n 2 -version")
 	assert.Regexp(t, `^mpiexec \S+ go`, out)
-	_, out, _ = run(t, "-n 1 echo -n x : -n 1 -env A=b printenv A")
+	_, out, _ = run(t, "-label -n 1 echo -n x : -n 1 -env A=b printenv A")
 	assert.ElementsMatch(t, []string{"[0] x", "[1] b"}, strings.Split(strings.TrimSpace(out), "\n"))
 }
 

@@ -33,7 +33,15 @@ type Config struct {
 	// Preput are pairs that exist from the start.
 	Preput map[string]string
 	// Names are the services that jobs publish; nil means that they cannot.
-	Names *Names
+	Names Services
+	// Here are the ranks that this Job serves; nil means all. If there are others, Fence and Get must
+	// be set.
+	Here []int
+	// Fence is called when all processes here wait in a fence, with the pairs that they have put since
+	// the one before. Release ends that fence.
+	Fence func(pairs []wire.Pair)
+	// Get asks for a pair that no process here has put.
+	Get func(rank int, key string) (value string, ok bool)
 	// Spawn starts processes of the given programs as a job of their own and returns an exit code
 	// for each that could not be started, and 0 for the others. nil means that processes cannot
 	// spawn.
@@ -51,11 +59,13 @@ type Job struct {
 
 	mu     sync.Mutex
 	pairs  map[string]string
-	bytes  int // of keys and values in pairs, ≤ pairsBytesMax
-	ranks  []process
+	bytes  int           // of keys and values in pairs, ≤ pairsBytesMax
+	fresh  []wire.Pair   // put since the latest fence, if Config.Fence is set
+	ranks  []process     // those that are elsewhere are gone
 	away   int           // processes that a fence waits for: neither in it nor ended
 	inside int           // processes in the fence
 	fence  chan struct{} // closed and replaced when a fence is complete
+	told   bool          // Config.Fence has been called for this fence
 	closed chan struct{}
 	over   bool // closed is closed
 }
@@ -74,6 +84,15 @@ func New(cfg Config) *Job {
 	}
 	if j.cfg.Universe == 0 {
 		j.cfg.Universe = cfg.Size
+	}
+	if cfg.Here != nil {
+		for r := range j.ranks {
+			j.ranks[r].gone = true
+		}
+		for _, r := range cfg.Here {
+			j.ranks[r].gone = false
+		}
+		j.away = len(cfg.Here)
 	}
 	for key, value := range cfg.Preput {
 		j.pairs[key] = value
@@ -107,9 +126,35 @@ func (j *Job) Waiting() (ranks []int) {
 // Gone tells the Job that a process has ended: fences do not wait for it any more.
 func (j *Job) Gone(rank int) {
 	j.mu.Lock()
-	defer j.mu.Unlock()
 	j.noteLocked(rank, false, true)
-	j.advanceLocked()
+	told := j.advanceLocked()
+	j.mu.Unlock()
+	told()
+}
+
+// Release ends the fence in which the processes here wait. Pairs are those that others have put.
+func (j *Job) Release(pairs []wire.Pair) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.learnLocked(pairs)
+	j.releaseLocked()
+}
+
+// Learn keeps pairs of other processes.
+func (j *Job) Learn(pairs []wire.Pair) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.learnLocked(pairs)
+}
+
+// learnLocked keeps pairs for which there is room. Get finds the others.
+func (j *Job) learnLocked(pairs []wire.Pair) {
+	for _, p := range pairs {
+		if _, there := j.pairs[p.Key]; !there && j.bytes+len(p.Key)+len(p.Value) <= pairsBytesMax {
+			j.pairs[p.Key] = p.Value
+			j.bytes += len(p.Key) + len(p.Value)
+		}
+	}
 }
 
 // noteLocked sets whether a process is in the fence, and whether it has ended.
@@ -174,37 +219,58 @@ func (j *Job) put(key, value string) (why string) {
 	}
 	j.pairs[key] = value
 	j.bytes += len(key) + len(value)
+	if j.cfg.Fence != nil {
+		j.fresh = append(j.fresh, wire.Pair{Key: key, Value: value})
+	}
 	return ""
 }
 
-func (j *Job) get(key string) (string, bool) {
+func (j *Job) get(rank int, key string) (string, bool) {
 	j.mu.Lock()
-	defer j.mu.Unlock()
 	value, ok := j.pairs[key]
+	j.mu.Unlock()
+	if !ok && j.cfg.Get != nil {
+		return j.cfg.Get(rank, key)
+	}
 	return value, ok
 }
 
 // enter adds a rank to the fence, and returns a channel that is closed when all ranks are in it.
 func (j *Job) enter(rank int) (<-chan struct{}, error) {
 	j.mu.Lock()
-	defer j.mu.Unlock()
 	if j.ranks[rank].waiting {
+		j.mu.Unlock()
 		return nil, fmt.Errorf("rank %d entered a barrier twice", rank)
 	}
 	j.noteLocked(rank, true, j.ranks[rank].gone)
 	fence := j.fence
-	j.advanceLocked()
+	told := j.advanceLocked()
+	j.mu.Unlock()
+	told()
 	return fence, nil
 }
 
-// advanceLocked completes the fence if all ranks that have not ended wait in it.
-func (j *Job) advanceLocked() {
-	if j.away > 0 || j.inside == 0 {
-		return
+// advanceLocked completes the fence if all ranks that have not ended wait in it. If there are others
+// elsewhere, the function that it returns tells them.
+func (j *Job) advanceLocked() (told func()) {
+	switch {
+	case j.away > 0, j.inside == 0:
+	case j.cfg.Fence == nil:
+		j.releaseLocked()
+	case !j.told:
+		j.told = true
+		fresh := j.fresh
+		j.fresh = nil
+		return func() { j.cfg.Fence(fresh) }
 	}
+	return func() {}
+}
+
+func (j *Job) releaseLocked() {
 	for r := range j.ranks {
 		j.noteLocked(r, false, j.ranks[r].gone)
 	}
+	j.told = false
 	close(j.fence)
 	j.fence = make(chan struct{})
 }

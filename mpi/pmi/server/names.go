@@ -2,6 +2,13 @@ package server
 
 import "sync"
 
+// Services are ports under names (MPI-4.1, 11.9.5). why is one word that says why something is refused.
+type Services interface {
+	Publish(service, port string) (why string)
+	Unpublish(service string) (why string)
+	Lookup(service string) (port string, ok bool)
+}
+
 // Names are services that the jobs of a launcher publish for each other (MPI-4.1, 11.9.5). The zero
 // value is empty.
 type Names struct {
@@ -9,8 +16,8 @@ type Names struct {
 	ports map[string]string // ≤ namesMax
 }
 
-// publish stores a port under a name; why is one word that says why not.
-func (n *Names) publish(service, port string) (why string) {
+// Publish implements Services.
+func (n *Names) Publish(service, port string) (why string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	_, published := n.ports[service]
@@ -28,7 +35,8 @@ func (n *Names) publish(service, port string) (why string) {
 	return ""
 }
 
-func (n *Names) unpublish(service string) (why string) {
+// Unpublish implements Services.
+func (n *Names) Unpublish(service string) (why string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if _, published := n.ports[service]; !published {
@@ -38,7 +46,8 @@ func (n *Names) unpublish(service string) (why string) {
 	return ""
 }
 
-func (n *Names) lookup(service string) (port string, ok bool) {
+// Lookup implements Services.
+func (n *Names) Lookup(service string) (port string, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	port, ok = n.ports[service]

@@ -153,7 +153,7 @@ func (s *session) pair(c wire.Command) error {
 		}
 		return s.answer(result, "rc", "0", "msg", "success")
 	}
-	value, ok := s.job.get(key)
+	value, ok := s.job.get(s.rank, key)
 	if !ok {
 		return s.answer(result, "rc", "-1", "msg", "key_not_found", "value", "unknown")
 	}
@@ -169,12 +169,12 @@ func (s *session) name(c wire.Command) error {
 	case names == nil:
 		why = "names_cannot_be_published_here"
 	case c.Name == "publish_name":
-		why = names.publish(service, port)
+		why = names.Publish(service, port)
 	case c.Name == "unpublish_name":
-		why = names.unpublish(service)
+		why = names.Unpublish(service)
 	default:
 		var ok bool
-		if port, ok = names.lookup(service); ok {
+		if port, ok = names.Lookup(service); ok {
 			return s.answer(result, "rc", "0", "info", "ok", "port", port)
 		}
 		why = "no_such_service"

@@ -180,7 +180,7 @@ func TestPairsHaveALimit(t *testing.T) {
 	assert.InDelta(t, pairsBytesMax/len(value), n, float64(n)/50)
 
 	var names Names
-	for n = 0; names.publish(fmt.Sprint(n), "p") == ""; n++ {
+	for n = 0; names.Publish(fmt.Sprint(n), "p") == ""; n++ {
 	}
 	assert.Equal(t, namesMax, n)
 }

@@ -1,0 +1,170 @@
+package hosts
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A Host is a machine with the number of processes that it should get.
+type Host struct {
+	Name  string
+	Slots int // ≥ 1
+}
+
+// Limits of a list.
+const (
+	HostsMax = 1 << 20
+	SlotsMax = 1 << 20
+	nameMax  = 255 // bytes
+)
+
+// ErrList marks a list of hosts that makes no sense.
+var ErrList = errors.New("bad list of hosts")
+
+func bad(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrList}, args...)...)
+}
+
+// checkName returns an error unless text can be a host's name, an address or USER@HOST. A name that
+// begins with a dash would be an option of ssh.
+func checkName(text string) error {
+	ok := text != "" && len(text) <= nameMax && text[0] != '-'
+	for i := range len(text) {
+		c := text[i]
+		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._@:[]%", c) >= 0)
+	}
+	if !ok {
+		return bad("%.60q is no name of a host", text)
+	}
+	return nil
+}
+
+func slots(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > SlotsMax {
+		return 0, bad("%.60q is no number of processes from 1 to %d", text, SlotsMax)
+	}
+	return n, nil
+}
+
+// split splits NAME or NAME:SLOTS. An address of IPv6 stands in brackets.
+func split(text string) (Host, error) {
+	h := Host{Name: text, Slots: 1}
+	if i := strings.LastIndexByte(text, ':'); i >= 0 && !strings.HasSuffix(text, "]") {
+		var err error
+		h.Name = text[:i]
+		if h.Slots, err = slots(text[i+1:]); err != nil {
+			return h, err
+		}
+		if strings.Contains(h.Name, ":") && !strings.HasSuffix(h.Name, "]") {
+			return h, bad("%.60q: an address with colons stands in brackets", text)
+		}
+	}
+	return h, checkName(h.Name)
+}
+
+// A list collects hosts. A host that is named again gets more slots.
+type list struct {
+	hosts []Host
+	index map[string]int
+}
+
+func (l *list) add(h Host) error {
+	if i, there := l.index[h.Name]; there {
+		if l.hosts[i].Slots += h.Slots; l.hosts[i].Slots > SlotsMax {
+			return bad("%s gets more than %d processes", h.Name, SlotsMax)
+		}
+		return nil
+	}
+	if len(l.hosts) == HostsMax {
+		return bad("more than %d hosts", HostsMax)
+	}
+	if l.index == nil {
+		l.index = map[string]int{}
+	}
+	l.index[h.Name] = len(l.hosts)
+	l.hosts = append(l.hosts, h)
+	return nil
+}
+
+// result returns the hosts, of which there must be one.
+func (l *list) result() ([]Host, error) {
+	if len(l.hosts) == 0 {
+		return nil, bad("it names none")
+	}
+	return l.hosts, nil
+}
+
+// Parse parses hosts on a command line: a,b:4 or node[01-16]:2.
+func Parse(text string) ([]Host, error) {
+	var l list
+	for _, item := range outside(text) {
+		names, n, err := withSlots(item)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			if err := l.add(Host{name, n}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return l.result()
+}
+
+// withSlots parses NAMES or NAMES:SLOTS, where NAMES may have ranges in brackets.
+func withSlots(item string) (names []string, n int, err error) {
+	if open := strings.IndexByte(item, '['); open > 0 {
+		n = 1
+		if close := strings.LastIndexByte(item, ']'); close >= 0 {
+			if tail, ok := strings.CutPrefix(item[close+1:], ":"); ok {
+				if n, err = slots(tail); err != nil {
+					return nil, 0, err
+				}
+				item = item[:close+1]
+			}
+		}
+		names, err = Expand(item)
+		return names, n, err
+	}
+	h, err := split(item)
+	return []string{h.Name}, h.Slots, err
+}
+
+// ParseFile parses a file of hosts, one a line: NAME, NAME:4, "NAME 4" or "NAME slots=4", as other
+// launchers have them. # begins a comment, and further words of a line are for other launchers.
+func ParseFile(text string) ([]Host, error) {
+	var l list
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		line, _, _ = strings.Cut(line, "#")
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		names, n, err := withSlots(words[0])
+		for i, word := range words[1:] {
+			if err != nil {
+				break
+			}
+			value, ok := strings.CutPrefix(word, "slots=")
+			if ok {
+				n, err = slots(value)
+			} else if digits := strings.Trim(word, "0123456789"); digits == "" && i == 0 {
+				n, err = slots(word)
+			}
+		}
+		for _, name := range names {
+			if err == nil {
+				err = l.add(Host{name, n})
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", number, err)
+		}
+	}
+	return l.result()
+}
