@@ -250,6 +250,9 @@ func (a *agent) startAll(g *hosted, f *wire.Start) (err error) {
 	if a.job.bound, err = newBinding(f.Bind); err != nil {
 		return err
 	}
+	if a.job.running+len(g.processes) > processesMax {
+		return fmt.Errorf("%w: a host has at most %d", ErrCount, processesMax)
+	}
 	resolved := map[int]Program{}
 	for _, p := range g.processes {
 		program, there := resolved[p.app]

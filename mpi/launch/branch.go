@@ -38,6 +38,7 @@ type child struct {
 	link *link
 	cmd  *exec.Cmd
 	last latestLine
+	said chan struct{} // closed when the command says nothing more
 }
 
 // agentArgument makes the program an agent.
@@ -65,15 +66,11 @@ func (b *branch) start() {
 	}
 	node, actions := tree.New(tree.Config{Node: b.hello.Node, Arity: b.hello.Arity, Nodes: b.hello.Nodes, KeepGoing: b.hello.KeepGoing})
 	b.node = node
-	failed := map[int]error{}
+	b.do(actions)
 	for i := range count {
 		if err := b.startChild(first+i, names[first+i], below[i]); err != nil {
-			failed[first+i] = err
+			b.readers.Go(func() { b.tell(arrival{from: first + i, why: err.Error()}) })
 		}
-	}
-	b.do(actions)
-	for at, err := range failed {
-		b.lose(at, err.Error())
 	}
 }
 
@@ -104,7 +101,7 @@ func (b *branch) startChild(at int, name string, below []wire.Host) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	c := &child{cmd: cmd, link: newLink(in)}
+	c := &child{cmd: cmd, link: newLink(in), said: make(chan struct{})}
 	b.children[at] = c
 	hello := b.hello
 	hello.Node, hello.Hosts = at, below
@@ -137,6 +134,11 @@ func (b *branch) read(at int, c *child, out io.Reader) {
 		}
 	}
 	why := how(err)
+	select {
+	case <-c.said:
+	case <-time.After(10 * lastWords): // what it has started may keep its error output open
+	case <-b.over:
+	}
 	if last := c.last.get(); last != "" {
 		why = last
 	}
@@ -164,6 +166,7 @@ func (l *latestLine) get() string {
 
 // readErrors passes on what the command that starts an agent says.
 func (b *branch) readErrors(at int, c *child, errs io.Reader) {
+	defer close(c.said)
 	r := bufio.NewReaderSize(errs, wire.TextBytesMax/2)
 	for {
 		line, err := r.ReadSlice('\n')

@@ -309,8 +309,8 @@ func (j *job) takeRuns(f *wire.Ended) {
 			j.takeEnd(p)
 		}
 	}
-	if f.Done {
-		j.lose(g, func(*process) bool { return true })
+	if f.Done && len(j.lose(g, func(*process) bool { return true })) > 0 {
+		j.code = cmp.Or(j.code, CodeFailed)
 	}
 }
 
@@ -347,7 +347,7 @@ func (j *job) takeLost(f *wire.Lost) {
 	text := fmt.Sprintf("host %s %s (%s), and with it %s", j.nameOf(f.Node), what, f.Why, plural(lost, "process", "processes"))
 	if j.cfg.KeepGoing && j.up {
 		j.report("%s", text)
-		j.code = max(j.code, CodeFailed)
+		j.code = cmp.Or(j.code, CodeFailed)
 		return
 	}
 	if j.running > 0 {

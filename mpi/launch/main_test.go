@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/viaduct-hpc/viaduct/internal/logtext"
+	"github.com/viaduct-hpc/viaduct/mpi/launch/hosts"
 )
 
 // programVariable makes this test binary a process of a job that runs the named program;
@@ -23,16 +24,23 @@ import (
 const (
 	programVariable = "LAUNCH_TEST_PROGRAM"
 	runVariable     = "LAUNCH_TEST_RUN"
+	shellVariable   = "LAUNCH_TEST_SHELL" // its job runs on three hosts, one behind the other
 )
 
 func TestMain(m *testing.M) {
 	BecomeGuard()
+	BecomeAgent()
 	if what := os.Getenv(runVariable); what != "" {
 		_ = os.Unsetenv(runVariable)
-		code, err := Run(context.Background(), Config{
+		cfg := Config{
 			Programs: []Program{{N: 3, Path: "/proc/self/exe", Env: []string{programVariable + "=" + what}}},
 			Stdout:   os.Stdout, Stderr: os.Stderr, Guard: true,
-		})
+		}
+		if shell := os.Getenv(shellVariable); shell != "" {
+			cfg.Hosts = &Hosts{List: []hosts.Host{{Name: "a", Slots: 1}, {Name: "b", Slots: 1}, {Name: "c", Slots: 1}}, Shell: []string{shell}, Arity: 1}
+			cfg.Grace = 200 * time.Millisecond
+		}
+		code, err := Run(context.Background(), cfg)
 		fmt.Fprintln(os.Stderr, "run:", err)
 		os.Exit(code)
 	}

@@ -42,7 +42,8 @@ func init() {
 		"consequence":  consequence,
 		"babble":       babble,
 		"spawn":        withPMI(spawnSome),
-		"spawn none":   withPMI(spawnNone),
+		"spawn none":   withPMI(spawnNone(processesMax)),
+		"spawn half":   withPMI(spawnNone(1 << 19)),
 		"grandchild":   grandchild,
 		"daemon":       daemon(false),
 		"deaf daemon":  daemon(true),
@@ -219,15 +220,18 @@ func spawnSome(ctx context.Context, c pmi.Client) int {
 	return 0
 }
 
-func spawnNone(ctx context.Context, c pmi.Client) int {
-	_, err := c.Spawn(ctx, "no-such-program", nil, 2, nil, nil)
-	fmt.Println(err)
-	_, err = c.Spawn(ctx, "/proc/self/exe", nil, processesMax, nil, nil)
-	fmt.Println(err)
-	if c.Finalize(ctx) != nil {
-		return 56
+// spawnNone asks for a program that does not exist, and for too many processes.
+func spawnNone(many int) func(context.Context, pmi.Client) int {
+	return func(ctx context.Context, c pmi.Client) int {
+		_, err := c.Spawn(ctx, "no-such-program", nil, 2, nil, nil)
+		fmt.Println(err)
+		_, err = c.Spawn(ctx, "/proc/self/exe", nil, many, nil, nil)
+		fmt.Println(err)
+		if c.Finalize(ctx) != nil {
+			return 56
+		}
+		return 0
 	}
-	return 0
 }
 
 // grandchild starts another process in its group, which does not end by itself.

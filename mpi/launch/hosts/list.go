@@ -27,18 +27,33 @@ func bad(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrList}, args...)...)
 }
 
-// checkName returns an error unless text can be a host's name, an address or USER@HOST. A name that
-// begins with a dash would be an option of ssh.
+// checkName returns an error unless text can be a host's name or USER@HOST. An address of IPv6 stands in
+// brackets. A name that begins with a dash would be an option of ssh.
 func checkName(text string) error {
-	ok := text != "" && len(text) <= nameMax && text[0] != '-'
-	for i := range len(text) {
-		c := text[i]
-		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._@:[]%", c) >= 0)
+	host, others := text, ""
+	if i := strings.LastIndexByte(text, '@'); i >= 0 {
+		others, host = text[:i], text[i+1:]
 	}
+	allowed := "-._"
+	if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
+		host, allowed = host[1:len(host)-1], ":.%"
+	}
+	ok := host != "" && len(text) <= nameMax && text[0] != '-' && plain(host, allowed) && plain(others, "-._")
 	if !ok {
 		return bad("%.60q is no name of a host", text)
 	}
 	return nil
+}
+
+// plain tells whether a text has letters, digits and allowed characters only.
+func plain(text, allowed string) bool {
+	for i := range len(text) {
+		c := text[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && strings.IndexByte(allowed, c) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func slots(text string) (int, error) {

@@ -14,10 +14,10 @@ type group struct {
 	aborted, failed             bool // it knows
 	ending                      bool // ends are told when all processes have ended
 
-	runs          []wire.Run // ends that the parent does not know
-	toldA, toldC  bool       // it knows of an end that ends the job, and of one before Init
-	missing       []int      // of the question that is under way
-	more, answers int        // ranks that are not in missing; neighbours that have not answered
+	runs               []wire.Run // ends that the parent does not know
+	toldBad, toldEarly bool       // it knows of an end that ends the job, and of one before Init
+	missing            []int      // of the question that is under way
+	more, answers      int        // ranks that are not in missing; neighbours that have not answered
 }
 
 // A part is the processes of a group at one neighbour, or below it.
@@ -142,12 +142,12 @@ func (g *group) urgent(r wire.Run, keepGoing bool) bool {
 	case g.ending:
 		return false
 	case r.State == ready, r.State == started && r.Status != 0:
-		first := !g.toldA
-		g.toldA = true
+		first := !g.toldBad
+		g.toldBad = true
 		return first || keepGoing
 	case r.State == started:
-		first := !g.toldC
-		g.toldC = true
+		first := !g.toldEarly
+		g.toldEarly = true
 		return first
 	}
 	return false

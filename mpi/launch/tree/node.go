@@ -97,6 +97,7 @@ func (n *Node) lose(i int, why string) {
 	n.send(Up, &wire.Lost{Node: n.near[i].at, Why: why})
 	n.checkUp()
 	for _, g := range n.groups {
+		g.toldBad = g.toldBad || !g.parts[i].done
 		n.leave(g, i)
 	}
 }
