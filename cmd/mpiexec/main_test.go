@@ -22,6 +22,7 @@ const mainVariable = "MPIEXEC_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
 	launch.BecomeGuard()
+	launch.BecomeAgent()
 	if os.Getenv(mainVariable) != "" {
 		main()
 	}

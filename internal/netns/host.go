@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -34,6 +35,15 @@ func (h *Host) Do(fn func() error) error {
 		return fn()
 	}
 	return h.keeper.do(fn)
+}
+
+// Path returns the name of the host's network namespace, for programs such as nsenter. It is valid as
+// long as the host and this process exist.
+func (h *Host) Path() string {
+	if h.keeper == nil {
+		return fmt.Sprintf("/proc/%d/ns/net", os.Getpid())
+	}
+	return fmt.Sprintf("/proc/%d/task/%d/ns/net", os.Getpid(), h.keeper.tid)
 }
 
 // ListenUDP opens a UDP socket on the host, which may be used from anywhere.

@@ -104,11 +104,14 @@ func readFrame(r *bufio.Reader) (wire.Frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, err := readBytes(r, n)
-	if err != nil {
+	body, err := readBytes(r, n+1)
+	switch {
+	case err != nil:
 		return nil, errors.Join(io.ErrUnexpectedEOF, err)
+	case body[n] != wire.End:
+		return nil, fmt.Errorf("%w: a frame of %d bytes does not end after them", wire.ErrMalformed, n)
 	}
-	return wire.Parse(head[wire.HeadBytes-1], body)
+	return wire.Parse(head[wire.HeadBytes-1], body[:n])
 }
 
 // readBytes reads n bytes. Memory for many is taken as they come.

@@ -97,10 +97,10 @@ func Append(dst []byte, f Frame) ([]byte, error) {
 		return dst, c.err
 	}
 	binary.BigEndian.PutUint32(c.buf[len(dst):], uint32(n))
-	return c.buf, nil
+	return append(c.buf, End), nil
 }
 
-// ParseHead returns the number of bytes that follow the head of a frame.
+// ParseHead returns the number of bytes between the head of a frame and its End.
 func ParseHead(head [HeadBytes]byte) (n int, err error) {
 	size := binary.BigEndian.Uint32(head[:])
 	if size > FrameBytesMax || empty(head[HeadBytes-1]) == nil {
@@ -109,7 +109,7 @@ func ParseHead(head [HeadBytes]byte) (n int, err error) {
 	return int(size), nil
 }
 
-// Parse parses the bytes after the head. The frame keeps them.
+// Parse parses the bytes between the head and the End. The frame keeps them.
 func Parse(kind byte, body []byte) (Frame, error) {
 	f := empty(kind)
 	if f == nil {

@@ -6,10 +6,13 @@ const Version = 1
 // Magic is the beginning of an agent's output.
 const Magic = "\x00viaduct agent 1\n"
 
+// End is the last byte of a frame: batch systems pass output on in whole lines.
+const End = '\n'
+
 // Limits of what one frame may hold. A frame that is longer, or has more in it, is refused before
 // anything is allocated for it.
 const (
-	// FrameBytesMax is the largest frame, without its length.
+	// FrameBytesMax is the largest frame, without its head and its End.
 	FrameBytesMax = 16 << 20
 	// HeadBytes is the size of the length and the kind.
 	HeadBytes = 5

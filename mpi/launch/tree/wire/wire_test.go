@@ -50,10 +50,10 @@ func parse(b []byte) (Frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n != len(b)-HeadBytes {
-		return nil, fmt.Errorf("%w: length %d of %d", ErrMalformed, n, len(b)-HeadBytes)
+	if n != len(b)-HeadBytes-1 || b[len(b)-1] != End {
+		return nil, fmt.Errorf("%w: length %d of %d", ErrMalformed, n, len(b)-HeadBytes-1)
 	}
-	return Parse(head[HeadBytes-1], b[HeadBytes:])
+	return Parse(head[HeadBytes-1], b[HeadBytes:len(b)-1])
 }
 
 func TestGolden(t *testing.T) {
@@ -78,6 +78,7 @@ func TestShortAndLongFrames(t *testing.T) {
 	for _, f := range samples() {
 		whole, err := Append(nil, f)
 		require.NoError(t, err)
+		whole = whole[:len(whole)-1]
 		for n := HeadBytes; n < len(whole); n++ {
 			_, err := Parse(f.kind(), whole[HeadBytes:n])
 			assert.ErrorIs(t, err, ErrMalformed, "%T of %d bytes", f, n)

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/netns"
+	"github.com/viaduct-hpc/viaduct/mpi/pmi/slurmtest"
+)
+
+// namespaces makes n hosts, each a network namespace with a name of its own, and returns their names
+// for -hosts and the command for -rsh that runs a program there.
+func namespaces(t *testing.T, n int) (list, rsh string) {
+	t.Helper()
+	for _, program := range []string{"nsenter", "unshare"} {
+		if _, err := exec.LookPath(program); err != nil {
+			netns.Skip(t, fmt.Errorf("%s is not installed (Debian: util-linux)", program))
+		}
+	}
+	dir := t.TempDir()
+	for i, h := range netns.New(t, netns.Options{Hosts: n, Join: netns.Switch}).Hosts {
+		require.NoError(t, os.Symlink(h.Path(), filepath.Join(dir, fmt.Sprintf("host%02d", i+1))))
+	}
+	rsh = filepath.Join(dir, "rsh")
+	require.NoError(t, os.WriteFile(rsh, []byte(`#!/bin/sh
+host=$1
+shift
+exec nsenter --net=`+dir+`/$host unshare --uts --mount sh -c 'hostname "$0" && exec "$@"' $host "$@"
+`), 0o755))
+	return fmt.Sprintf("host[01-%02d]", n), rsh
+}
+
+// onHosts runs this test binary as a program of a job, and returns its output.
+func onHosts(t *testing.T, what string, args ...string) string {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	args = append(args, "-genv", mainVariable+"=", "-genv", programVariable+"="+what, self)
+	var errs bytes.Buffer
+	cmd := mpiexec(t, args...)
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	require.NoError(t, err, "%s%s", out, errs.String())
+	assert.Empty(t, errs.String())
+	return string(out)
+}
+
+func checkSums(t *testing.T, out string, n int) {
+	t.Helper()
+	for rank := range n {
+		assert.Contains(t, out, fmt.Sprintf("rank %d of %d: sum %d\n", rank, n, n*(n+1)/2))
+	}
+	assert.Equal(t, n, strings.Count(out, "\n"), "%s", out)
+}
+
+// TestManyRanksOnHosts starts 64 ranks on 16 hosts, which reach each other by their network alone. How
+// long it takes is measured by bench.
+func TestManyRanksOnHosts(t *testing.T) {
+	list, rsh := namespaces(t, 16)
+	for _, fanout := range []string{"16", "2"} {
+		checkSums(t, onHosts(t, "sum", "-hosts", list+":4", "-rsh", rsh, "-fanout", fanout), 64)
+	}
+}
+
+func TestMethodsBetweenHosts(t *testing.T) {
+	list, rsh := namespaces(t, 3)
+	for _, method := range []string{"via+shm,tcp", "via+udp"} {
+		checkSums(t, onHosts(t, "sum", "-hosts", list, "-n", "4", "-map-by", "node", "-rsh", rsh, "-genv", "MPI_METHOD", method), 4)
+	}
+	checkSpawn(t, onHosts(t, "spawn", "-hosts", list, "-n", "2", "-rsh", rsh))
+}
+
+// sshd starts an SSH server of its own on this machine, and returns the command for -rsh that uses it.
+func sshd(t *testing.T) (rsh string) {
+	t.Helper()
+	server, err := exec.LookPath("/usr/sbin/sshd")
+	for _, program := range []string{"ssh", "ssh-keygen"} {
+		if err == nil {
+			_, err = exec.LookPath(program)
+		}
+	}
+	switch {
+	case err == nil:
+	case os.Getenv("VIADUCT_SSHD") == "must":
+		t.Fatalf("%v (Debian: openssh-server), and VIADUCT_SSHD=must wants it", err)
+	default:
+		t.Skipf("%v (Debian: openssh-server)", err)
+	}
+	return startSSHD(t, server)
+}
+
+// TestOverSSH uses ssh as a user would, but for its options.
+func TestOverSSH(t *testing.T) {
+	rsh := sshd(t)
+	checkSums(t, onHosts(t, "sum", "-hosts", "127.0.0.1:2,localhost:2", "-fanout", "1", "-rsh", rsh), 4)
+
+	// The end of mpiexec is that of the job.
+	cmd := mpiexec(t, "-grace", "200ms", "-hosts", "127.0.0.1,localhost", "-rsh", rsh, "sh", "-c", "echo pid $$; trap '' TERM HUP; while :; do sleep 0.01; done")
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	pids := readPids(t, out, 2)
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	gone(t, pids)
+
+	// The server's refusal is what the user reads.
+	cmd = mpiexec(t, "-hosts", "127.0.0.1,localhost", "-rsh", rsh+" -oPubkeyAuthentication=no", "true")
+	text, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	assert.Contains(t, string(text), "Permission denied")
+	assert.Regexp(t, `mpiexec: host \S+ cannot be reached \(.*Permission denied`, string(text))
+}
+
+// TestInAnAllocation: inside salloc, mpiexec uses the whole allocation, through srun. Slurm has one
+// node here, which is made to look like another host than this one.
+func TestInAnAllocation(t *testing.T) {
+	env := slurmtest.Start(t)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), waitMax)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "salloc", "--quiet", "--nodes=1", "--ntasks=2", "--overcommit", "unshare", "--uts", "sh", "-c",
+		`hostname elsewhere; exec "$0" -genv `+mainVariable+`= -genv `+programVariable+`=sum "$0"`, self)
+	cmd.Env = append(append(os.Environ(), mainVariable+"=1"), env...)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs // srun may say that it binds nothing
+	out, err := cmd.Output()
+	require.NoError(t, err, "%s%s", out, errs.String())
+	checkSums(t, string(out), 2)
+}
