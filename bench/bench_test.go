@@ -136,7 +136,7 @@ func TestRowsOfKnownNumbers(t *testing.T) {
 	for _, r := range got {
 		byWhat[r.What] = r
 	}
-	require.Len(t, byWhat, 93)
+	require.Len(t, byWhat, 94)
 
 	latency := byWhat["8 B half round trip"]
 	assert.Equal(t, "1.500 µs", latency.Value, "the median of the rounds")

@@ -100,6 +100,8 @@ func prepare(ctx context.Context, cfg config) []contender {
 		return nil
 	case groupThreads:
 		return []contender{threadsContender(cfg)}
+	case groupHosts:
+		return []contender{hostsContender(cfg)}
 	case groupOversubscribed:
 		return oversubscribedContenders(ctx, cfg)
 	case groupOneSided:
@@ -126,7 +128,7 @@ func prepare(ctx context.Context, cfg config) []contender {
 	all = append(all, oneSidedContenders(ctx, cfg)...)
 	all = append(all, filesContenders(ctx, cfg)...)
 	all = append(all, startContenders(ctx, cfg)...)
-	all = append(all, threadsContender(cfg))
+	all = append(all, threadsContender(cfg), hostsContender(cfg))
 	all = append(all, checkpointContenders(cfg)...)
 	all = append(all, inTurnContenders(cfg)...)
 	return append(all, pvfsContenders(ctx, cfg)...)

@@ -13,7 +13,7 @@ var rowsOfGroup = map[string]string{
 	groupPVFS: pvfsRowsPrefix, groupStrangers: strangersRowIs, groupBuilds: buildsRowsPrefix,
 	groupStates: noRows, groupOversubscribed: oversubscribedRowsPrefix,
 	groupOneSided: oneSidedRowsPrefix, groupFiles: filesRowsPrefix, groupCheckpoint: checkpointRowsPrefix,
-	groupBusy: busyRowsPrefix, groupThreads: threadsRowsPrefix, groupStart: startRowsPrefix,
+	groupBusy: busyRowsPrefix, groupThreads: threadsRowsPrefix, groupStart: startRowsPrefix, groupHosts: hostsRowsPrefix,
 }
 
 // noRows is a prefix that no row has.

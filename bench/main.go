@@ -62,6 +62,7 @@ var roles = map[string]func(args []string) error{
 	roleExchangeFollow: exchangeFollow,
 	roleExchangeMPI:    exchangeMPI,
 	roleCheckpoint:     saveAndRestore,
+	roleHosts:          hostsRank,
 
 	roleCrowd:  crowdMember,
 	roleHub:    idleHub,

@@ -80,7 +80,7 @@ func rows(all *results, c counts) []row {
 	out = append(out, oneSidedRows(all)...)
 	out = append(out, fileRows(all)...)
 	out = append(out, startRows(all)...)
-	out = append(out, threadsRow(all))
+	out = append(out, threadsRow(all), hostsRow(all))
 	out = append(out, checkpointRows(all)...)
 	return append(out, pvfsRows(all, c)...)
 }

@@ -192,7 +192,7 @@ var layerTable = []layer{
 	{"cmd/...", []string{"bmi", "internal/dashes", "mpi/...", "pvfs/...", "plugins/...", "internal/cli/...", "internal/mpiperf/...", "internal/perf/...", "_ methods/..."}},
 	{"bench/collectives/...", []string{"bench/collectives/...", "mpi/coll", "mpi/coll/collsim", "mpi/datatype", "mpi/reduce"}},
 	{"bench/steps/...", []string{"bmi", "mpi", "mpi/boot", "_ methods/..."}},
-	{"bench/...", []string{"bmi", "mpi", "mpi/checkpoint", "plugins", "pvfs/client", "pvfs/config", "pvfs/proto", "pvfs/datatype", "methods/tcp/wire", "bench/...", "internal/perf/...", "_ methods/..."}},
+	{"bench/...", []string{"bmi", "mpi", "mpi/checkpoint", "plugins", "pvfs/client", "pvfs/config", "pvfs/proto", "pvfs/datatype", "methods/tcp/wire", "bench/...", "internal/netns", "internal/perf/...", "_ methods/..."}},
 	{"examples/...", []string{"internal/programs", "internal/logtext", "bmi", "mpi/...", "plugins", "examples/...", "_ methods/..."}},
 	{"tools/...", []string{"internal/tiers", "internal/references", "mpi/datatype", "mpi/reduce"}},
 }

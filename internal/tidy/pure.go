@@ -12,6 +12,7 @@ import (
 var purePackages = []string{
 	"matchbits", "peer", "methods/via/wire", "methods/via/bulk", "methods/via/flow", "methods/via/nic/udp/wire", "methods/via/nic/udp/reliable",
 	"methods/inbox", "internal/pieces", "internal/timers", "mpi/core/wire", "mpi/rma/wire", "mpi/rma/epoch", "mpi/errclass",
+	"mpi/launch/hosts", "mpi/launch/tree", "mpi/launch/tree/wire",
 	"mpi/file/internal/ranges", "mpi/file/internal/view", "mpi/file/internal/sieve", "mpi/file/internal/twophase", "mpi/checkpoint/internal/manifest", "mpi/checkpoint/internal/sums", "pvfs/config", "pvfs/stripe", "pvfs/datatype",
 }
 

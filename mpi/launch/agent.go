@@ -254,6 +254,7 @@ func (a *agent) startAll(g *hosted, f *wire.Start) (err error) {
 		return fmt.Errorf("%w: a host has at most %d", ErrCount, processesMax)
 	}
 	resolved := map[int]Program{}
+	a.job.forks.crowd(a.job.running + len(g.processes))
 	for _, p := range g.processes {
 		program, there := resolved[p.app]
 		if !there {

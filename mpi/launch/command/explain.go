@@ -2,6 +2,8 @@ package command
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -43,6 +45,11 @@ func unknown(name string, flags *pflag.FlagSet) string {
 			text += fmt.Sprintf("; did you mean -%s?", f.Name)
 		}
 	})
+	for _, alias := range slices.Sorted(maps.Keys(aliases)) {
+		if near(name, alias) && flags.Lookup(aliases[alias]) != nil {
+			text += fmt.Sprintf("; did you mean -%s?", alias)
+		}
+	}
 	return text
 }
 

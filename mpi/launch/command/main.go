@@ -68,7 +68,7 @@ func (a *App) Main(ctx context.Context, args []string) int {
 
 func exitCode(err error) int {
 	switch {
-	case errors.Is(err, errUsage), errors.Is(err, launch.ErrCount), errors.Is(err, launch.ErrDirectory):
+	case errors.Is(err, errUsage), errors.Is(err, launch.ErrCount), errors.Is(err, launch.ErrDirectory), errors.Is(err, launch.ErrBind):
 		return exitUsage
 	case errors.Is(err, launch.ErrNotFound):
 		return exitNotFound
@@ -81,19 +81,27 @@ func exitCode(err error) int {
 func (a *App) root(code *int) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mpiexec [OPTIONS] PROGRAM [ARGUMENTS] [: [OPTIONS] PROGRAM [ARGUMENTS]]...",
-		Short: "Start the processes of an MPI program on this machine",
-		Long: `mpiexec starts the processes of an MPI program on this machine, passes on their output line by
-line, and leaves no process behind. Standard input goes to rank 0; SIGINT, SIGTERM, SIGHUP,
-SIGQUIT, SIGUSR1 and SIGUSR2 go to all ranks. Several programs can be started together, separated
-by ":". -n, -env and -wdir apply to one program; the other options come before the first program
-and apply to the job. Options may be written with one dash or two.
+		Short: "Start the processes of an MPI program, on this machine or on several hosts",
+		Long: `mpiexec starts the processes of an MPI program, on this machine or on several hosts, passes on
+their output in whole lines, and leaves no process behind. Standard input goes to rank 0; SIGINT,
+SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 go to all ranks. Several programs can be started
+together, separated by ":". -n, -env and -wdir apply to one program; the other options come before
+the first program and apply to the job. Options may be written with one dash or two; most names
+that they have in Hydra and Open MPI are understood, too.
+
+Hosts are those of -hosts or -hostfile, or of the allocation of Slurm, PBS, LSF, Grid Engine or
+Cobalt in which mpiexec runs; -n is then by default the number of their slots. mpiexec must have the
+same path on all hosts, or -agent names it.
 
 If a process dies, aborts, or ends without Finalize, the others are ended. The exit code is the
 first non-zero exit code of a process; 128+N if signal N killed it. If the job was sent a signal,
 the code of a process that it killed comes first. The exit code is 124 after a timeout, 127 if
-there is no such program, 126 if it cannot be executed, 2 for a bad command line.`,
+there is no such program, 126 if it cannot be executed, 2 for a bad command line, 1 if a host cannot
+be reached or is lost.`,
 		Example: `  mpiexec -n 4 ./heat -check
-  mpiexec -n 1 ./master : -n 3 -env ROLE=worker ./worker`,
+  mpiexec -n 1 ./master : -n 3 -env ROLE=worker ./worker
+  mpiexec -hosts node1:4,node2:4 ./heat
+  salloc -N 4 mpiexec ./heat`,
 		SilenceUsage: true, SilenceErrors: true,
 		// The arguments contain those of programs, which cobra must not parse.
 		DisableFlagParsing: true, DisableFlagsInUseLine: true,
