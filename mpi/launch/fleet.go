@@ -417,6 +417,32 @@ func (j *job) giveUpHosts() {
 	j.kill.Reset(j.cfg.Grace)
 }
 
+// flushMax is how long signals for other hosts may keep this program from stopping.
+const flushMax = time.Second
+
+// flushHosts waits until the hosts have been told everything, because this program stops.
+func (j *job) flushHosts() {
+	if j.tree == nil {
+		return
+	}
+	for _, c := range j.tree.children {
+		c.link.flush(flushMax)
+	}
+}
+
+// takeUnreached ends a job some of whose hosts do not answer.
+func (j *job) takeUnreached() {
+	if j.up || j.ending {
+		return
+	}
+	var names []string
+	for _, node := range j.tree.node.Unreached() {
+		names = append(names, j.nameOf(node))
+	}
+	j.report("no answer came from %s, or from a host behind, within %v: the job is ended (-init-timeout gives more time)", strings.Join(names, ", "), j.cfg.InitTimeout)
+	j.end(CodeTimeout)
+}
+
 // takeAsk answers a question of a process.
 func (j *job) takeAsk(f *wire.Ask) {
 	answer := func(ok bool, text string) {

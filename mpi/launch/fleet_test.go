@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -343,6 +344,59 @@ func TestNothingIsLeft(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestTheLossOfAHost: it ends the job, or with KeepGoing the others go on.
+func TestTheLossOfAHost(t *testing.T) {
+	for keepGoing, want := range map[bool]string{
+		false: `^host b is lost \(its connection has ended\), and with it 1 process: the 2 other processes are ended, too$`,
+		true:  `^host b is lost \(its connection has ended\), and with it 1 process$`,
+	} {
+		r := newRun(t, 3, "outlast").onHosts(1)
+		r.cfg.KeepGoing, r.cfg.Hosts.Arity = keepGoing, 3
+		r.start().until(3, "waits")
+		i := strings.Index(r.out.String(), "[1] pid ")
+		require.GreaterOrEqual(t, i, 0)
+		rank := pidsIn(r.out.String()[i:])[0]
+		require.NoError(t, unix.Kill(parentOf(t, rank), unix.SIGKILL))
+		r.wait().check(CodeFailed, want)
+		assert.Equal(t, map[bool]int{true: 2}[keepGoing], strings.Count(r.out.String(), "survived"))
+	}
+}
+
+// parentOf returns the parent of a process.
+func parentOf(t *testing.T, pid int) int {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	require.NoError(t, err)
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	parent, err := strconv.Atoi(fields[1])
+	require.NoError(t, err)
+	return parent
+}
+
+func TestHostsThatDoNotAnswer(t *testing.T) {
+	r := newRun(t, 3, "wait").onHosts(1)
+	r.cfg.Hosts.Shell = []string{script(t, "#!/bin/sh\n[ $1 = b ] && exec sleep 1000\nshift\nexec \"$@\"\n")}
+	r.cfg.InitTimeout, r.cfg.Grace = 300*time.Millisecond, 200*time.Millisecond
+	r.start().wait().check(CodeTimeout, `^no answer came from b, or from a host behind, within 300ms: the job is ended`)
+}
+
+func TestFlush(t *testing.T) {
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	l := newLink(write)
+	l.flush(waitMax)
+	require.NoError(t, l.send(&wire.Up{}))
+	l.flush(waitMax)
+	l.close()
+	<-l.ended
+	text, err := io.ReadAll(read)
+	require.NoError(t, err)
+	assert.Len(t, text, wire.HeadBytes+1)
+	l.flush(waitMax)
+	assert.ErrorIs(t, l.send(&wire.Up{}), io.ErrClosedPipe)
+	require.NoError(t, read.Close())
 }
 
 // agentsOf returns the agents that a process has started.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/viaduct-hpc/viaduct/mpi/launch/tree/wire"
 )
@@ -36,8 +37,10 @@ type link struct {
 	mu     sync.Mutex
 	ready  *sync.Cond
 	queue  []byte
+	busy   bool // the writer writes
 	closed bool
-	ended  chan struct{} // the writer has ended
+	empty  []chan struct{} // closed when all has been written
+	ended  chan struct{}   // the writer has ended
 }
 
 func newLink(w io.WriteCloser) *link {
@@ -52,11 +55,16 @@ func (l *link) write() {
 	defer l.w.Close()
 	for {
 		l.mu.Lock()
+		l.busy = false
 		for len(l.queue) == 0 && !l.closed {
+			for _, c := range l.empty {
+				close(c)
+			}
+			l.empty = nil
 			l.ready.Wait()
 		}
 		out := l.queue
-		l.queue = nil
+		l.queue, l.busy = nil, true
 		l.mu.Unlock()
 		if len(out) == 0 {
 			return
@@ -84,6 +92,23 @@ func (l *link) send(f wire.Frame) error {
 	}
 	l.ready.Signal()
 	return nil
+}
+
+// flush waits until all frames have been written, but no longer than a time.
+func (l *link) flush(most time.Duration) {
+	l.mu.Lock()
+	done := make(chan struct{})
+	if len(l.queue) == 0 && !l.busy {
+		close(done)
+	} else {
+		l.empty = append(l.empty, done)
+	}
+	l.mu.Unlock()
+	select {
+	case <-done:
+	case <-l.ended:
+	case <-time.After(most):
+	}
 }
 
 // close ends the link when all frames have been written.

@@ -48,6 +48,7 @@ func init() {
 		"daemon":       daemon(false),
 		"deaf daemon":  daemon(true),
 		"survive":      withPMI(survive),
+		"outlast":      withPMI(outlast),
 		"long lines":   longLines,
 		"last words":   lastLine,
 	}
@@ -297,6 +298,22 @@ func survive(ctx context.Context, c pmi.Client) int {
 	fmt.Println("survived")
 	if c.Finalize(ctx) != nil {
 		return 59
+	}
+	return 0
+}
+
+// outlast waits in a fence for rank 1, which never comes.
+func outlast(ctx context.Context, c pmi.Client) int {
+	fmt.Println("waits")
+	if c.Rank() == 1 {
+		wallclock.Forever()
+	}
+	if c.Fence(ctx) != nil {
+		return 61
+	}
+	fmt.Println("survived")
+	if c.Finalize(ctx) != nil {
+		return 62
 	}
 	return 0
 }

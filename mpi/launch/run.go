@@ -184,8 +184,14 @@ func (j *job) loop(ctx context.Context) {
 	defer j.kill.Stop()
 	cancelled := ctx.Done()
 	var arrivals chan arrival
+	var unreached <-chan time.Time
 	if j.tree != nil {
 		arrivals = j.tree.inbox
+		if j.cfg.InitTimeout > 0 {
+			t := time.NewTimer(j.cfg.InitTimeout)
+			defer t.Stop()
+			unreached = t.C
+		}
 	}
 	for j.running > 0 {
 		select {
@@ -193,6 +199,8 @@ func (j *job) loop(ctx context.Context) {
 			j.take(e)
 		case a := <-arrivals:
 			j.tree.take(a)
+		case <-unreached:
+			j.takeUnreached()
 		case s := <-j.cfg.Signals:
 			j.takeSignal(s)
 		case <-timeout:

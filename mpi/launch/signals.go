@@ -39,6 +39,7 @@ func (j *job) takeSignal(s os.Signal) {
 	case unix.SIGTSTP:
 		// The processes have groups of their own, so the terminal does not stop them.
 		j.signalAll(n, false)
+		j.flushHosts()
 		_ = unix.Kill(os.Getpid(), unix.SIGSTOP)
 	case unix.SIGCONT:
 		j.signalAll(n, false)

@@ -25,7 +25,7 @@ func Found(getenv func(string) string, read func(name string) (string, error)) (
 		{"Slurm", "SLURM_NODELIST", slurm, slurmShell},
 		{"LSF", "LSB_DJOB_HOSTFILE", file, []string{"blaunch"}},
 		{"LSF", "LSB_MCPU_HOSTS", lsf, []string{"blaunch"}},
-		{"Grid Engine", "PE_HOSTFILE", gridEngine, []string{"qrsh", "-inherit", "-nostdin=no"}},
+		{"Grid Engine", "PE_HOSTFILE", gridEngine, []string{"qrsh", "-inherit"}},
 		{"PBS", "PBS_NODEFILE", file, nil},
 		{"Cobalt", "COBALT_NODEFILE", file, nil},
 	} {

@@ -115,6 +115,16 @@ func (n *Node) checkUp() {
 	}
 }
 
+// Unreached returns the children below which an agent has not said that it runs.
+func (n *Node) Unreached() (children []int) {
+	for _, c := range n.near {
+		if !c.up && !c.lost {
+			children = append(children, c.at)
+		}
+	}
+	return children
+}
+
 // fromUp takes what the launcher decided.
 func (n *Node) fromUp(f wire.Frame) {
 	switch f := f.(type) {
