@@ -38,9 +38,9 @@ flake: ## run the fast tier ROUNDS (20) times beside LOAD (8) busy processes, an
 soak: ## run everything at full length, then fresh seeds, fuzzing and load, for HOURS (2); ONLY=seeds,fuzz picks stages
 	$(GO) run ./tools/checks soak --hours $(HOURS) $(if $(ONLY),--only $(ONLY))
 
-hosts: ## run the tests that need several hosts; they fail where namespaces are not allowed
+hosts: ## run the tests that need several hosts, but those of bench; they fail where namespaces are not allowed
 	VIADUCT_NETNS=must $(GO) test -count=1 -timeout=5m $$($(GO) list -test -f '{{.ImportPath}} {{join .Deps " "}}' ./... \
-		| grep '^[^ ]*\.test ' | grep -E ' $(MODULE)/internal/netns( |$$)' | sed 's/\.test .*//')
+		| grep '^[^ ]*\.test ' | grep -E ' $(MODULE)/internal/netns( |$$)' | sed 's/\.test .*//' | grep -v '/bench$$')
 
 bench: ## measure beside other libraries and write docs/performance
 	./bench/run.sh

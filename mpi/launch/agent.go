@@ -102,7 +102,7 @@ func serveAgent(in io.Reader, out io.WriteCloser) error {
 // localEnvironment returns the variables that processes get from their host.
 func localEnvironment() (env []string) {
 	for _, pair := range os.Environ() {
-		if key, _, _ := strings.Cut(pair, "="); slices.Contains(local, key) {
+		if key, _, _ := strings.Cut(pair, "="); slices.Contains(hostVariables, key) {
 			env = append(env, pair)
 		}
 	}

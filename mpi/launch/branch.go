@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -74,9 +75,12 @@ func (b *branch) start() {
 	}
 }
 
+// unbracketed removes the brackets around an address of IPv6, which ssh does not know.
+var unbracketed = strings.NewReplacer("[", "", "]", "")
+
 // startChild starts the agent of one child, and says hello to it.
 func (b *branch) startChild(at int, name string, below []wire.Host) error {
-	words := append(append([]string(nil), b.hello.Shell...), name)
+	words := append(slices.Clone(b.hello.Shell), unbracketed.Replace(name))
 	if b.direct[at] {
 		words = nil
 	}

@@ -84,7 +84,7 @@ func (j *job) startHosts(programs []Program) {
 	}
 	hello := wire.Hello{
 		Version: wire.Version, Arity: arity, Nodes: used + 1, Job: j.name, Secret: j.secret,
-		Shell: h.Shell, Agent: h.Agent, KeepGoing: j.cfg.KeepGoing, GraceMillis: int(j.cfg.Grace / time.Millisecond),
+		Shell: h.Shell, Agent: h.Agent, KeepGoing: j.cfg.KeepGoing, GraceMillis: max(int(j.cfg.Grace/time.Millisecond), 1),
 	}
 	if hello.Agent == "" {
 		hello.Agent, _ = os.Executable() // fails on systems without /proc only
@@ -107,11 +107,8 @@ func (h *Hosts) Here(name string) bool {
 // startOnHosts starts a group. Errors come later, as Failed.
 func (j *job) startOnHosts(g *group, programs []Program, preput map[string]string) error {
 	at := j.cfg.Hosts.Map.Place(j.cfg.Hosts.List[:len(j.hosts)], g.size)
-	local := make([]int, len(j.hosts))
 	for rank, p := range g.processes {
-		host := at[rank]
-		p.host, p.node, p.local = j.hosts[host], j.nodes[host], local[host]
-		local[host]++
+		p.host, p.node = j.hosts[at[rank]], j.nodes[at[rank]]
 	}
 	f := &wire.Start{
 		Group: g.number, Env: portable(j.cfg.Env), Blocks: blocks(g.processes), Universe: max(j.cfg.Hosts.Map.Slots(j.cfg.Hosts.List), g.size),
@@ -158,9 +155,9 @@ func blocks(processes []*process) (list []wire.Block) {
 	return list
 }
 
-// Variables that belong to a host, or to a session on it. Processes get those of their own host's
-// agent.
-var local = []string{
+// hostVariables belong to a host, or to a session on it. Processes get those of their own host's
+// agent, unless their program's environment has others.
+var hostVariables = []string{
 	"HOSTNAME", "HOST", "DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "XDG_SESSION_ID", "DBUS_SESSION_BUS_ADDRESS", "TMPDIR", "WINDOWID",
 	"SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY", "SSH_AUTH_SOCK", "SSH_AGENT_PID",
 }
@@ -169,7 +166,7 @@ var local = []string{
 func portable(env []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(pair string) bool {
 		key, _, _ := strings.Cut(pair, "=")
-		return slices.Contains(local, key)
+		return slices.Contains(hostVariables, key)
 	})
 }
 
