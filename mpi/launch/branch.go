@@ -140,7 +140,7 @@ func (b *branch) read(at int, c *child, out io.Reader) {
 	why := how(err)
 	select {
 	case <-c.said:
-	case <-time.After(10 * lastWords): // what it has started may keep its error output open
+	case <-time.After(50 * lastWords): // what it has started may keep its error output open
 	case <-b.over:
 	}
 	if last := c.last.get(); last != "" {

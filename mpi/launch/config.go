@@ -56,7 +56,7 @@ type Config struct {
 	// Go programs print the stacks of their goroutines.
 	Timeout time.Duration
 	// InitTimeout ends a job in which some processes have waited this long in Init for others that
-	// have not called it, or some hosts have not answered after this time; 0 means no limit.
+	// have not called it; 0 means no limit.
 	InitTimeout time.Duration
 	// Grace is the time between SIGTERM, or the user's SIGINT, and SIGKILL; 0 means GraceDefault.
 	Grace time.Duration

@@ -31,6 +31,8 @@ type Hosts struct {
 	Arity int
 	// Direct starts the agents of this host ("localhost" or its name) without the shell.
 	Direct bool
+	// ReachTimeout ends a job when some hosts have not answered after this time; 0 means no limit.
+	ReachTimeout time.Duration
 }
 
 // ArityDefault is the default of Hosts.Arity: up to 16 hosts are one step away, 4,000 are three.
@@ -232,6 +234,7 @@ func (j *job) takeOfGroup(f wire.Frame) {
 		}
 	case *wire.Missing:
 		if g := j.group(f.Group); g != nil {
+			slices.Sort(f.Ranks)
 			j.endLate(f.Ranks, len(f.Ranks)+f.More)
 		}
 	case *wire.Failed:
@@ -436,7 +439,7 @@ func (j *job) takeUnreached() {
 	for _, node := range j.tree.node.Unreached() {
 		names = append(names, j.nameOf(node))
 	}
-	j.report("no answer came from %s, or from a host behind, within %v: the job is ended (-init-timeout gives more time)", strings.Join(names, ", "), j.cfg.InitTimeout)
+	j.report("no answer came from %s, or from a host behind, within %v: the job is ended (-init-timeout gives more time)", strings.Join(names, ", "), j.cfg.Hosts.ReachTimeout)
 	j.end(CodeTimeout)
 }
 

@@ -91,7 +91,11 @@ func (p *process) start(stdin *os.File) (err error) {
 		_ = p.conn.Close()
 		return startError(program.Path, err)
 	}
-	if set != nil && p.job.cfg.ReportBindings {
+	switch {
+	case !p.job.cfg.ReportBindings:
+	case set == nil:
+		p.job.report("%v is not bound", p)
+	default:
 		p.job.report("%v is bound to processors %s", p, describe(set))
 	}
 	p.serve(read)

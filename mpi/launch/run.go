@@ -187,8 +187,8 @@ func (j *job) loop(ctx context.Context) {
 	var unreached <-chan time.Time
 	if j.tree != nil {
 		arrivals = j.tree.inbox
-		if j.cfg.InitTimeout > 0 {
-			t := time.NewTimer(j.cfg.InitTimeout)
+		if j.cfg.Hosts.ReachTimeout > 0 {
+			t := time.NewTimer(j.cfg.Hosts.ReachTimeout)
 			defer t.Stop()
 			unreached = t.C
 		}

@@ -27,7 +27,7 @@ func (o *hostOptions) flags(f *pflag.FlagSet) {
 	f.IntVar(&o.perHost, "ppn", 0, "processes for each host before the next one gets some")
 	f.StringVar(&o.mapBy, "map-by", "", "place ranks by slot (the default), node or ppr:N:node")
 	f.StringVar(&o.bindTo, "bind-to", "", "bind each process to a core, hwthread, socket or numa node, or to none (the default)")
-	f.BoolVar(&o.report, "report-bindings", false, "say what each process is bound to")
+	f.BoolVar(&o.report, "report-bindings", false, "say where each process runs, and what it is bound to")
 	f.StringVar(&o.rsh, "rsh", "", "command that runs a program on a host, whose name follows it (default: that of the batch system, or ssh)")
 	f.StringVar(&o.agent, "agent", "", "path of mpiexec on the hosts, if it is another one")
 	f.IntVar(&o.fanout, "fanout", launch.ArityDefault, "hosts that mpiexec, and each host, starts at most")
@@ -48,7 +48,7 @@ func (o *hostOptions) apply(cfg *launch.Config, getenv func(string) string) erro
 	if err != nil && o.list == "" && o.file == "" {
 		return usagef("%v: give -hosts or -hostfile", err)
 	}
-	h := &launch.Hosts{Map: m, Shell: ssh, Agent: o.agent, Arity: o.fanout, Direct: o.rsh == ""}
+	h := &launch.Hosts{Map: m, Shell: ssh, Agent: o.agent, Arity: o.fanout, Direct: o.rsh == "", ReachTimeout: cfg.InitTimeout}
 	if err == nil && allocation != nil {
 		h.List = allocation.Hosts
 		if allocation.Shell != nil {
