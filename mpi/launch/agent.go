@@ -27,6 +27,7 @@ type agent struct {
 	job    *job
 	parent *link
 	out    *budget // output of the processes that is under way
+	fences *queue  // tells the tree of fences: the owner may be the one that completes one
 	input  *queue  // for rank 0; nil before there is one
 	stdin  *os.File
 
@@ -51,7 +52,8 @@ func BecomeAgent() {
 	if len(os.Args) != 2 || os.Args[1] != agentArgument {
 		return
 	}
-	signal.Ignore(unix.SIGINT, unix.SIGQUIT, unix.SIGTSTP, unix.SIGPIPE)
+	// Processes would inherit signals that are ignored.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGINT, unix.SIGQUIT, unix.SIGTSTP, unix.SIGPIPE)
 	if err := serveAgent(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "agent:", err)
 		os.Exit(CodeFailed)
@@ -78,7 +80,7 @@ func serveAgent(in io.Reader, out io.WriteCloser) error {
 	case hello.Node < 1 || hello.Node >= hello.Nodes || hello.Arity < 1 || len(hello.Secret) != pmi.SecretBytes:
 		return fmt.Errorf("%w: node %d of %d in a greeting", wire.ErrMalformed, hello.Node, hello.Nodes)
 	}
-	a := &agent{parent: newLink(out), out: newBudget(tree.OutputWindow), asks: map[int]chan *wire.Answer{}, groups: map[int]*hosted{}}
+	a := &agent{parent: newLink(out), out: newBudget(tree.OutputWindow), fences: newQueue(), asks: map[int]chan *wire.Answer{}, groups: map[int]*hosted{}}
 	a.job = &job{
 		cfg:  Config{Env: localEnvironment(), Grace: time.Duration(hello.GraceMillis) * time.Millisecond, KeepGoing: hello.KeepGoing}.withDefaults(),
 		name: hello.Job, secret: hello.Secret, forks: newForks(),
@@ -174,7 +176,9 @@ func (a *agent) loop() {
 	for _, g := range a.groups {
 		g.server.Close()
 	}
+	a.fences.close()
 	a.branch.end(a.job.cfg.Grace)
+	<-a.fences.ended
 	a.job.goroutines.Wait()
 	a.job.forks.end()
 	a.job.guard.end()

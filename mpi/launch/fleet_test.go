@@ -137,6 +137,12 @@ func TestEndsOnHosts(t *testing.T) {
 	r.start().wait().check(137, `^rank 1 \(process \d+ on b\) was killed by signal 9 \(SIGKILL\)$`)
 	assert.Equal(t, 2, strings.Count(r.out.String(), "survived"))
 
+	for name, n := range map[string]unix.Signal{"INT": unix.SIGINT, "QUIT": unix.SIGQUIT, "PIPE": unix.SIGPIPE} {
+		r = newRun(t, 1, "wait").onHosts(1)
+		r.cfg.Programs = []Program{{N: 1, Path: "sh", Args: []string{"-c", "kill -" + name + " $$; echo it is ignored"}}}
+		r.start().wait().check(CodeSignal+int(n), "was killed by signal")
+	}
+
 	r = newRun(t, 3, "last words").onHosts(1).start().wait()
 	assert.Contains(t, r.out.String(), "the last line\n")
 }

@@ -32,11 +32,13 @@ func toTree(pairs []pmiPair) []wire.Pair {
 // tellFence tells the tree that all processes of a group here wait in a fence.
 func (a *agent) tellFence(group int, pairs []pmiPair) {
 	const atOnce = 1 << 10 // pairs of at most 1 KiB
-	for len(pairs) > atOnce {
-		a.toNode(&wire.Fence{Group: group, Pairs: toTree(pairs[:atOnce])})
-		pairs = pairs[atOnce:]
-	}
-	a.toNode(&wire.Fence{Group: group, Pairs: toTree(pairs), Last: true})
+	a.fences.add(func() {
+		for len(pairs) > atOnce {
+			a.toNode(&wire.Fence{Group: group, Pairs: toTree(pairs[:atOnce])})
+			pairs = pairs[atOnce:]
+		}
+		a.toNode(&wire.Fence{Group: group, Pairs: toTree(pairs), Last: true})
+	})
 }
 
 // ask asks the tree, and waits for the answer; nil means that the job is over.

@@ -15,9 +15,9 @@ func (n *Node) fence(g *group, i int, f *wire.Fence) {
 }
 
 // checkFence tells the parent when all processes in this part of the tree wait. Node 0 ends the
-// fence. After an end that ends the job no fence does: the others would go on for a moment.
+// fence. When the job ends no fence does: the others would go on for a moment.
 func (n *Node) checkFence(g *group) {
-	if g.toldBad && !n.cfg.KeepGoing {
+	if g.ending || g.toldBad && !n.cfg.KeepGoing {
 		return
 	}
 	all, some := g.all(func(p *part) bool { return p.waits })
