@@ -92,7 +92,7 @@ var layerTable = []layer{
 	{"mpi/pmi/...", []string{"mpi/boot", "mpi/errclass", "mpi/pmi/...", "mpi/pmi", "internal/sharedkey"}},
 	{"mpi/launch/command", []string{"mpi/launch", "mpi/launch/hosts", "internal/dashes"}},
 	{"mpi/launch/tree/wire", nil},
-	{"mpi/launch/hosts", nil},
+	{"mpi/launch/hosts", []string{"internal/hostlist"}},
 	{"mpi/launch/tree", []string{"mpi/launch/tree/wire"}},
 	{"mpi/launch/...", []string{"mpi/launch/hosts", "mpi/launch/tree/...", "mpi/launch/tree", "mpi/pmi/...", "mpi/boot", "mpi/errclass"}},
 	// Files: lists and plans are pure, the storage knows no messages, and only team and memory know package mpi below the front.

@@ -47,7 +47,7 @@ func Found(getenv func(string) string, read func(name string) (string, error)) (
 var slurmShell = []string{"srun", "--quiet", "--overlap", "--mpi=none", "--cpu-bind=none", "--mem=0", "--nodes=1", "--ntasks=1", "--input=0", "--nodelist"}
 
 func slurm(value string, getenv func(string) string, _ func(string) (string, error)) ([]Host, error) {
-	names, err := Expand(value)
+	names, err := expand(value)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/viaduct-hpc/viaduct/internal/hostlist"
 )
 
 // A Host is a machine with the number of processes that it should get.
@@ -15,7 +17,7 @@ type Host struct {
 
 // Limits of a list.
 const (
-	HostsMax = 1 << 20
+	HostsMax = hostlist.NamesMax
 	SlotsMax = 1 << 20
 	nameMax  = 255 // bytes
 )
@@ -64,22 +66,6 @@ func slots(text string) (int, error) {
 	return n, nil
 }
 
-// split splits NAME or NAME:SLOTS. An address of IPv6 stands in brackets.
-func split(text string) (Host, error) {
-	h := Host{Name: text, Slots: 1}
-	if i := strings.LastIndexByte(text, ':'); i >= 0 && !strings.HasSuffix(text, "]") {
-		var err error
-		h.Name = text[:i]
-		if h.Slots, err = slots(text[i+1:]); err != nil {
-			return h, err
-		}
-		if strings.Contains(h.Name, ":") && !strings.HasSuffix(h.Name, "]") {
-			return h, bad("%.60q: an address with colons stands in brackets", text)
-		}
-	}
-	return h, checkName(h.Name)
-}
-
 // A list collects hosts. A host that is named again gets more slots.
 type list struct {
 	hosts []Host
@@ -114,9 +100,13 @@ func (l *list) result() ([]Host, error) {
 
 // Parse parses hosts on a command line: a,b:4 or node[01-16]:2.
 func Parse(text string) ([]Host, error) {
+	words, err := hostlist.Split(text)
+	if err != nil {
+		return nil, bad("%w", err)
+	}
 	var l list
-	for _, item := range outside(text) {
-		names, n, err := withSlots(item)
+	for _, word := range words {
+		names, n, err := withSlots(word)
 		if err != nil {
 			return nil, err
 		}
@@ -129,23 +119,32 @@ func Parse(text string) ([]Host, error) {
 	return l.result()
 }
 
-// withSlots parses NAMES or NAMES:SLOTS, where NAMES may have ranges in brackets.
-func withSlots(item string) (names []string, n int, err error) {
-	if open := strings.IndexByte(item, '['); open > 0 {
-		n = 1
-		if close := strings.LastIndexByte(item, ']'); close >= 0 {
-			if tail, ok := strings.CutPrefix(item[close+1:], ":"); ok {
-				if n, err = slots(tail); err != nil {
-					return nil, 0, err
-				}
-				item = item[:close+1]
-			}
+// withSlots parses NAMES or NAMES:SLOTS, where NAMES may have ranges in brackets. An address of IPv6
+// stands in brackets.
+func withSlots(word string) (names []string, n int, err error) {
+	n = 1
+	if i := strings.LastIndexByte(word, ':'); i > strings.LastIndexByte(word, ']') {
+		if n, err = slots(word[i+1:]); err != nil {
+			return nil, 0, err
 		}
-		names, err = Expand(item)
-		return names, n, err
+		word = word[:i]
 	}
-	h, err := split(item)
-	return []string{h.Name}, h.Slots, err
+	names, err = expand(word)
+	return names, n, err
+}
+
+// expand returns the names of hosts in a list with ranges.
+func expand(text string) ([]string, error) {
+	names, err := hostlist.Expand(text)
+	if err != nil {
+		return nil, bad("%w", err)
+	}
+	for _, name := range names {
+		if err := checkName(name); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
 }
 
 // ParseFile parses a file of hosts, one a line: NAME, NAME:4, "NAME 4" or "NAME slots=4", as other
