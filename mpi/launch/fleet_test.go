@@ -339,6 +339,7 @@ func TestNothingIsLeft(t *testing.T) {
 	for victim := range 4 {
 		for what, count := range map[string]int{"stubborn": 3, "grandchild": 3} {
 			t.Run(fmt.Sprintf("%s, victim %d", what, victim), func(t *testing.T) {
+				t.Parallel() // it waits, most of the time
 				cmd := exec.Command("/proc/self/exe")
 				cmd.Env = append(os.Environ(), runVariable+"="+what, shellVariable+"="+shellOf(t))
 				out, err := cmd.StdoutPipe()
