@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/internal/version"
 	"github.com/viaduct-hpc/viaduct/plugins/process"
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
 	"github.com/viaduct-hpc/viaduct/plugins/trust"
@@ -63,7 +64,7 @@ func start(ctx context.Context, path string, o *Options) (*incarnation, error) {
 func (in *incarnation) describe(ctx context.Context, o *Options) error {
 	within, cancel := context.WithTimeout(ctx, o.StartTimeout)
 	defer cancel()
-	reply, err := in.client.Describe(within, &proto.DescribeRequest{Program: buildVersion()})
+	reply, err := in.client.Describe(within, &proto.DescribeRequest{Program: version.String()})
 	if err != nil {
 		return fmt.Errorf("plugin %s does not say what it offers: %w", o.Name, in.silence(ctx, within, o, err))
 	}

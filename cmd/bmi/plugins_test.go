@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -26,6 +27,10 @@ func TestPlugins(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, programs.Build(folder, "cmd/bmi-method-via", "cmd/bmi-method-tcp"))
 	via, tcp := filepath.Join(folder, "bmi-method-via"), filepath.Join(folder, "bmi-method-tcp")
+
+	said, err := exec.Command(tcp, "--version").Output()
+	require.NoError(t, err)
+	require.Regexp(t, `^bmi-method-tcp \S+ go\S+ linux/\w+\n$`, string(said))
 
 	t.Run("list", func(t *testing.T) { pluginsList(t, folder) })
 	t.Run("check", func(t *testing.T) { pluginsCheck(t, via, tcp) })

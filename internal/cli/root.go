@@ -40,6 +40,9 @@ func (a *App) Main(ctx context.Context, args []string) int {
 	return code
 }
 
+// Command is the command with all its subcommands, for manual pages and completions.
+func Command() *cobra.Command { return (&App{}).root() }
+
 func (a *App) root() *cobra.Command {
 	root := program.Root(&cobra.Command{
 		Use:   "bmi",

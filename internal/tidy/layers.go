@@ -66,7 +66,7 @@ var layerTable = []layer{
 	{"methods/tcp/stack/sim", []string{"methods/tcp/stack", "internal/sim"}},
 	{"methods/tcp/stack/stacktest", []string{"methods/tcp/stack", "internal/seamtest"}},
 	{"methods/tcp/...", []string{"bmi", "bmi/about", "bmi/files", "internal/fault", "matchbits", "peer", "methods/inbox", "methods/tcp/...", "internal/pieces", "internal/names", "internal/queue", "internal/timers", "internal/buffers", "internal/netpoll", "internal/keyfile", "internal/sharedkey", "internal/machine"}},
-	{"plugins/...", []string{"bmi", "bmi/about", "plugins/...", "internal/spin", "internal/queue", "internal/pieces"}},
+	{"plugins/...", []string{"bmi", "bmi/about", "plugins/...", "internal/spin", "internal/queue", "internal/pieces", "internal/version"}},
 
 	// Packages above bmi know no method.
 	{"mpi/errclass", nil},
@@ -90,7 +90,7 @@ var layerTable = []layer{
 	{"mpi/pmi/wire", nil},
 	{"mpi/pmi/slurmtest", []string{"internal/freeport"}},
 	{"mpi/pmi/...", []string{"mpi/boot", "mpi/errclass", "mpi/pmi/...", "mpi/pmi", "internal/sharedkey"}},
-	{"mpi/launch/command", []string{"mpi/launch", "mpi/launch/hosts", "internal/dashes"}},
+	{"mpi/launch/command", []string{"mpi/launch", "mpi/launch/hosts", "internal/dashes", "internal/version"}},
 	{"mpi/launch/tree/wire", nil},
 	{"mpi/launch/hosts", []string{"internal/hostlist"}},
 	{"mpi/launch/tree", []string{"mpi/launch/tree/wire"}},
@@ -181,8 +181,10 @@ var layerTable = []layer{
 	{"internal/mpiperf/...", []string{"internal/cli/program", "mpi/...", "internal/mpiperf/...", "internal/perf/..."}},
 	{"internal/dashes", nil},
 	{"internal/wallclock", nil},
+	{"internal/notifytest", []string{"internal/wallclock"}},
 	{"internal/programs", nil},
-	{"internal/cli/program", []string{"bmi"}},
+	{"internal/version", nil},
+	{"internal/cli/program", []string{"bmi", "internal/version"}},
 	{"internal/cli/pvfs", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/client", "pvfs/credential", "pvfs/usercert", "pvfs/rpc", "pvfs/fuse", "pvfs/config", "pvfs/proto"}},
 	{"internal/cli/pvfsd", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/server", "pvfs/store", "pvfs/rpc", "pvfs/client", "pvfs/config", "pvfs/credential", "pvfs/proto", "internal/fault", "internal/hostlist", "internal/keyfile", "internal/sharedkey"}},
 	{"internal/cli/genkey.go", []string{"internal/cli/program", "internal/hostlist", "internal/keyfile", "methods/via/nic/udp/secure"}}, // the format of keys, and no method
@@ -194,6 +196,7 @@ var layerTable = []layer{
 	{"bench/steps/...", []string{"bmi", "mpi", "mpi/boot", "_ methods/..."}},
 	{"bench/...", []string{"bmi", "mpi", "mpi/checkpoint", "plugins", "pvfs/client", "pvfs/config", "pvfs/proto", "pvfs/datatype", "methods/tcp/wire", "bench/...", "internal/netns", "internal/perf/...", "_ methods/..."}},
 	{"examples/...", []string{"internal/programs", "internal/logtext", "bmi", "mpi/...", "plugins", "examples/...", "_ methods/..."}},
+	{"tools/dist", []string{"internal/cli", "internal/cli/pvfs", "internal/cli/pvfsd", "internal/mpiperf/command", "internal/version", "mpi/launch/command"}}, // a module of its own
 	{"tools/...", []string{"internal/tiers", "internal/references", "mpi/datatype", "mpi/reduce"}},
 }
 

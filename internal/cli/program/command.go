@@ -1,12 +1,11 @@
 package program
 
 import (
-	"fmt"
 	"io"
-	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/viaduct-hpc/viaduct/internal/version"
 )
 
 // Root makes a command the top of its program: it rejects unknown commands, and leaves
@@ -24,8 +23,8 @@ func Root(cmd *cobra.Command, out, err io.Writer) *cobra.Command {
 
 // WithVersion adds the option -version, which prints what VersionCommand prints.
 func WithVersion(cmd *cobra.Command) {
-	cmd.Version = version()
-	cmd.SetVersionTemplate(`{{.Name}} {{.Version}}` + "\n")
+	cmd.Version = version.String()
+	cmd.SetVersionTemplate(version.Line(cmd.Name()))
 }
 
 // Unknown runs if no subcommand matches.
@@ -56,30 +55,8 @@ func VersionCommand(out io.Writer) *cobra.Command {
 		Short: "Print the version of this binary",
 		Args:  Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(out, "%s %s\n", cmd.Root().Name(), version())
+			_, err := io.WriteString(out, version.Line(cmd.Root().Name()))
 			return err
 		},
 	}
-}
-
-// version is the build of a program, and what it was built with.
-func version() string {
-	return fmt.Sprintf("%s %s %s/%s", build(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-}
-
-// build is what the build knows of itself: the module's version, or the commit.
-func build() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "(unknown)"
-	}
-	if info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return s.Value
-		}
-	}
-	return "(development)"
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
@@ -116,8 +117,8 @@ func (a *App) mountOn(ctx context.Context, source, dir string, opt mountOptions)
 	text := fmt.Sprintf("file system %s is mounted on %s", fsys.Name(), m.Dir())
 	if opt.background {
 		err = ready(text)
-	} else {
-		_, err = fmt.Fprintln(a.Out, text)
+	} else if _, err = fmt.Fprintln(a.Out, text); err == nil {
+		_, err = daemon.SdNotify(false, daemon.SdNotifyReady) // to systemd, if that started this program
 	}
 	if err != nil {
 		return errors.Join(err, m.Close())
@@ -126,6 +127,7 @@ func (a *App) mountOn(ctx context.Context, source, dir string, opt mountOptions)
 	case <-ctx.Done(): // the normal end
 	case <-m.Done():
 	}
+	_, _ = daemon.SdNotify(false, daemon.SdNotifyStopping)
 	return m.Close()
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/notifytest"
 	"github.com/viaduct-hpc/viaduct/pvfs/fuse"
 	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
@@ -41,9 +42,11 @@ func empty(t *testing.T) string {
 	return dir
 }
 
-// TestMount mounts until an interruption.
+// TestMount mounts until an interruption. systemd, if it started the command, is told of both.
 func TestMount(t *testing.T) {
 	needFUSE(t)
+	manager := notifytest.New(t)
+	t.Setenv("NOTIFY_SOCKET", manager.Path())
 	s := newShell(t)
 	s.in = []byte("some bytes")
 	s.ok("put " + s.source + "/f")
@@ -69,11 +72,13 @@ func TestMount(t *testing.T) {
 		t.Fatal(errs.String())
 	}
 	assert.Contains(t, string(line[:n]), "is mounted on "+dir)
+	assert.Equal(t, "READY=1", manager.Next())
 	got, err := os.ReadFile(filepath.Join(dir, "f"))
 	assert.NoError(t, err)
 	assert.Equal(t, "some bytes", string(got))
 	interrupt()
 	assert.Equal(t, ExitOK, <-code, "an interrupt is how it ends")
+	assert.Equal(t, "STOPPING=1", manager.Next())
 	assert.NoFileExists(t, filepath.Join(dir, "f"))
 }
 

@@ -83,6 +83,9 @@ func apart(args []string) []string {
 	return out
 }
 
+// Command is the command with all its subcommands, for manual pages and completions.
+func Command() *cobra.Command { return (&App{}).root() }
+
 func (a *App) root() *cobra.Command {
 	root := program.Root(&cobra.Command{
 		Use:   "pvfs",

@@ -18,11 +18,12 @@ import (
 
 // A reloader obeys the signals of a running server.
 type reloader struct {
-	opt    *serveOptions
-	server *server.Server
-	ep     *bmi.Endpoint
-	log    *slog.Logger
-	file   *logFile
+	opt     *serveOptions
+	server  *server.Server
+	ep      *bmi.Endpoint
+	log     *slog.Logger
+	file    *logFile
+	managed *manager
 
 	text  string   // the configuration in effect
 	rules contents // files that a reload reads
@@ -49,6 +50,7 @@ func (r *reloader) obey(ctx context.Context, signals <-chan os.Signal) {
 				continue
 			}
 		}
+		r.managed.reloading()
 		if err := r.file.reopen(); err != nil {
 			r.log.Error("the log stays in its old file", "err", err)
 		}
@@ -59,6 +61,7 @@ func (r *reloader) obey(ctx context.Context, signals <-chan os.Signal) {
 		if changed := contentsOf(r.opt.fixedFiles()).changed(r.fixed); len(changed) > 0 {
 			r.log.Warn("files with keys have changed, which takes effect at the next start", "files", strings.Join(changed, ", "))
 		}
+		r.managed.ready()
 	}
 }
 

@@ -133,6 +133,10 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 			log.Error("ended by an error", "server", opt.alias, "err", err)
 		}
 	}()
+	managed, err := findManager(log)
+	if err != nil {
+		return err
+	}
 	if names := namesOf(ignored(p.fs, p.index)); names != "" {
 		log.Info("keywords of the configuration that have no effect here", "keywords", names)
 	}
@@ -175,7 +179,11 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	logFile.info(log, "serving", "server", p.alias, "file system", p.fs.Name, "addresses", strings.Join(ep.Addresses(), ", "))
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	r.server, r.ep, r.log, r.file = s, ep, log, logFile
+	leave, err := managed.attend(ctx, ep.Addresses())
+	if err != nil {
+		return err
+	}
+	r.server, r.ep, r.log, r.file, r.managed = s, ep, log, logFile, managed
 	obeyed := make(chan struct{})
 	go func() {
 		defer close(obeyed)
@@ -185,6 +193,7 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	interrupted := ctx.Err() != nil
 	stop()
 	<-obeyed
+	err = errors.Join(err, leave())
 	rows := s.Statistics()
 	if interrupted && !opt.quiet {
 		a.farewell(p.alias, rows)

@@ -60,6 +60,10 @@ func (a *App) Main(ctx context.Context, args []string) int {
 	var plan mpiperf.Plan
 	var opt options
 	wrong := parse(args, &help, &opt, &plan)
+	if wrong == nil && len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		_, _ = a.Out.Write(help.Bytes()) // a shell asks for completions, without a job
+		return exitOK
+	}
 	code := exitOK
 	err := mpi.Run(ctx, mpi.Options{}, func(ctx context.Context, p *mpi.Process) error {
 		err := wrong
@@ -184,6 +188,20 @@ func (e usageError) Unwrap() error      { return e.error }
 // parse reads the command line. If help is requested it is written, and there is nothing else
 // to do.
 func parse(args []string, help io.Writer, opt *options, plan *mpiperf.Plan) error {
+	cmd := command(opt, plan)
+	cmd.SetOut(help)
+	cmd.SetErr(io.Discard) // errors are returned
+	if slices.Equal(args, []string{"version"}) { // as in the other commands
+		args = []string{"--version"}
+	}
+	cmd.SetArgs(args)
+	return cmd.Execute()
+}
+
+// Command is the command with all its options, for its manual page and for completions.
+func Command() *cobra.Command { return command(&options{}, &mpiperf.Plan{}) }
+
+func command(opt *options, plan *mpiperf.Plan) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mpibench [TEST]...",
 		Short: "Measure messages, collective and one-sided operations, and files of an MPI job",
@@ -258,15 +276,9 @@ Exit codes: 0 success, 1 failure, 2 bad command line.`,
 	f.StringVar(&opt.tune, "tune", "", "measure the algorithms of collective operations, and write a table for MPI_TUNING to this file")
 	f.StringVar(&opt.vars, "vars", "", "list the variables of the tools interface after the measurements: all, or those whose names begin so")
 	f.Lookup("vars").NoOptDefVal = varsAll
-	cmd.SetOut(help)
-	cmd.SetErr(help)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{program.FlagError(cmd, err)} })
 	program.WithVersion(cmd)
-	if slices.Equal(args, []string{"version"}) { // as in the other commands
-		args = []string{"--version"}
-	}
-	cmd.SetArgs(args)
-	return cmd.Execute()
+	return cmd
 }
 
 // plan returns the plan for the options.

@@ -5,11 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/internal/mpiperf"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
+	"github.com/viaduct-hpc/viaduct/internal/version"
 )
 
 func TestOptionsBecomeAPlan(t *testing.T) {
@@ -43,6 +45,20 @@ func TestHelpIsWrittenWhereItIsWanted(t *testing.T) {
 	for _, s := range []string{"reduce_scatter_block", "--iterations", "Exit codes"} {
 		assert.Contains(t, help.String(), s)
 	}
+}
+
+// TestOfShells: completions need no job, and the version is written like help.
+func TestOfShells(t *testing.T) {
+	var out bytes.Buffer
+	app := &App{Out: &out}
+	require.Zero(t, app.Main(t.Context(), []string{cobra.ShellCompRequestCmd, "--win"}))
+	assert.Contains(t, out.String(), "--window\tmessages under way")
+	assert.NotContains(t, out.String(), "Completion ended")
+
+	var help bytes.Buffer
+	require.NoError(t, parse([]string{"--version"}, &help, &options{}, &mpiperf.Plan{}))
+	assert.Equal(t, version.Line("mpibench"), help.String())
+	assert.NotNil(t, Command().Flags().Lookup("tune"))
 }
 
 func TestCoresOfPin(t *testing.T) {

@@ -63,19 +63,30 @@ func (o *programOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.wdir, "wdir", "", "working directory of the processes")
 }
 
+// programFlags are the options that may stand before any program.
+func programFlags(p *programOptions) *pflag.FlagSet {
+	flags := pflag.NewFlagSet("mpiexec", pflag.ContinueOnError)
+	p.flags(flags)
+	return flags
+}
+
+// jobFlags adds the options that may stand only before the first program.
+func jobFlags(flags *pflag.FlagSet, o *jobOptions) {
+	o.flags(flags)
+	flags.BoolP("help", "h", false, "show how mpiexec is used")
+	flags.Bool("version", false, "print the version of this binary")
+}
+
 // parse makes a job from a command line, whose programs are separated by ":". Options of the job
 // come before the first program.
 func parse(args []string, cmd *cobra.Command) (launch.Config, error) {
 	var cfg launch.Config
 	var o jobOptions
 	for i, part := range split(args) {
-		flags := pflag.NewFlagSet("mpiexec", pflag.ContinueOnError)
 		var p programOptions
-		p.flags(flags)
+		flags := programFlags(&p)
 		if i == 0 {
-			o.flags(flags)
-			flags.BoolP("help", "h", false, "show how mpiexec is used")
-			flags.Bool("version", false, "print the version of this binary")
+			jobFlags(flags, &o)
 			cmd.Flags().AddFlagSet(flags)
 		}
 		program, err := parseProgram(part, flags, &p)

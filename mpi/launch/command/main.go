@@ -7,13 +7,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"github.com/viaduct-hpc/viaduct/internal/version"
 	"github.com/viaduct-hpc/viaduct/mpi/launch"
 )
 
@@ -78,6 +77,15 @@ func exitCode(err error) int {
 	return launch.CodeFailed
 }
 
+// Command is the command with all its options, for its manual page and for completions.
+func Command() *cobra.Command {
+	root := (&App{}).root(new(int))
+	flags := programFlags(&programOptions{})
+	jobFlags(flags, &jobOptions{})
+	root.Flags().AddFlagSet(flags)
+	return root
+}
+
 func (a *App) root(code *int) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mpiexec [OPTIONS] PROGRAM [ARGUMENTS] [: [OPTIONS] PROGRAM [ARGUMENTS]]...",
@@ -105,6 +113,7 @@ be reached or is lost.`,
 		SilenceUsage: true, SilenceErrors: true,
 		// The arguments contain those of programs, which cobra must not parse.
 		DisableFlagParsing: true, DisableFlagsInUseLine: true,
+		Args: cobra.ArbitraryArgs, ValidArgsFunction: complete,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	root.SetOut(a.Out)
@@ -115,7 +124,7 @@ be reached or is lost.`,
 		case errors.Is(err, errHelp):
 			return cmd.Help()
 		case errors.Is(err, errVersion):
-			_, err := fmt.Fprintf(a.Out, "mpiexec %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := io.WriteString(a.Out, version.Line("mpiexec"))
 			return err
 		case err != nil:
 			return err
@@ -137,12 +146,4 @@ func (a *App) run(ctx context.Context, cfg launch.Config) (int, error) {
 		return 0, err
 	}
 	return code, nil
-}
-
-// version returns the module's version, if the build has it.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "(development)"
 }
