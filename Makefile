@@ -8,13 +8,13 @@ LOAD     ?= 8
 MODULE := github.com/viaduct-hpc/viaduct
 
 # Parts with go.mod files of their own, so that programs that import Viaduct do not know what these need.
-MODULES := bench/plot
+MODULES := bench/plot tools/dist
 
 # root needs no sudo, and a small machine may have none.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test slow flake soak hosts bench bench-deps profile lint model generate ci clean
+.PHONY: help build dist demo test slow flake soak hosts bench bench-deps profile lint model generate ci clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -22,12 +22,15 @@ help: ## list the targets
 build: ## build the commands into bin/
 	CGO_ENABLED=0 $(GO) build -o bin/ ./cmd/...
 
+dist: ## make static binaries, packages, container images, manual pages and completions of the commit into out/dist; QUICK=1: without profiles
+	$(GO) -C tools/dist run . --source $(CURDIR) --output $(CURDIR)/out/dist $(if $(QUICK),--quick)
+
 demo: ## copy the Go source tree into a file system and out, send it between two processes, run an MPI program on four, print a ping-pong table
 	./bench/demo.sh
 
 test: ## run the fast tier of tests; docs/testing.md says what is in it
 	$(GO) run ./tools/checks fast
-	$(foreach m,$(MODULES),$(GO) test -C $(m) ./... &&) true
+	$(foreach m,$(MODULES),CGO_ENABLED=0 $(GO) test -C $(m) -short ./... &&) true
 
 slow: ## run the fast tier and list what takes longest
 	$(GO) run ./tools/checks slow

@@ -149,6 +149,7 @@ var layerTable = []layer{
 
 	// Helpers.
 	{"internal/sim", []string{"internal/race"}},
+	{"internal/emulated", nil}, // tests only
 	{"internal/golden", nil},
 	{"internal/fault", nil},
 	{"internal/freeport", nil},

@@ -190,7 +190,7 @@ func (e usageError) Unwrap() error      { return e.error }
 func parse(args []string, help io.Writer, opt *options, plan *mpiperf.Plan) error {
 	cmd := command(opt, plan)
 	cmd.SetOut(help)
-	cmd.SetErr(io.Discard) // errors are returned
+	cmd.SetErr(io.Discard)                       // errors are returned
 	if slices.Equal(args, []string{"version"}) { // as in the other commands
 		args = []string{"--version"}
 	}

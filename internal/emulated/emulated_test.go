@@ -1,0 +1,95 @@
+package emulated
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
+)
+
+// mustVariable set to "must" forbids the tests to skip, as netns.MustVariable does.
+const mustVariable = "VIADUCT_QEMU"
+
+// emulator is the path of qemu-user for arm64.
+func emulator(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"qemu-aarch64", "qemu-aarch64-static"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	const missing = "qemu-aarch64 is not installed (Debian: qemu-user)"
+	if os.Getenv(mustVariable) == "must" {
+		t.Fatalf("%s, and %s=must wants it", missing, mustVariable)
+	}
+	t.Skip(missing)
+	return ""
+}
+
+// compile runs the go command for arm64 in the root of the module, as tests without the race detector do.
+func compile(t *testing.T, args ...string) {
+	t.Helper()
+	cmd := exec.Command("go", args...)
+	cmd.Dir = "../.."
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=arm64", "GOARM64=v8.0")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%v: %s", args, out)
+}
+
+// TestPackagesOnARM64 runs the tests of packages whose code depends on the processor.
+func TestPackagesOnARM64(t *testing.T) {
+	if runtime.GOARCH == "arm64" {
+		t.Skip("this machine runs all tests on arm64")
+	}
+	qemu, bin := emulator(t), t.TempDir()
+	for _, p := range []struct{ folder, run, skip string }{
+		{"bmi", "", ""}, // the method in memory
+		{"internal/netpoll", "", ""},
+		{"internal/spin", "", ""},
+		{"methods/tcp", "^TestConformance$", "/^Fork"},
+		{"methods/tcp/stack/kernel", "", ""},
+		{"methods/via", "^TestConformanceSHM$", "/^Fork"},
+		{"plugins/ring", "", ""},
+		{"pvfs/proto", "", ""},
+		{"pvfs/store/blocksum", "", ""},
+	} {
+		t.Run(p.folder, func(t *testing.T) {
+			binary := filepath.Join(bin, strings.ReplaceAll(p.folder, "/", "_"))
+			compile(t, "test", "-c", "-pgo=off", "-vet=off", "-o", binary, "./"+p.folder)
+			ctx, cancel := context.WithTimeout(t.Context(), 5*wallclock.Patience)
+			defer cancel()
+			args := []string{binary, "-test.short", "-test.run=" + p.run}
+			if p.skip != "" {
+				args = append(args, "-test.skip="+p.skip)
+			}
+			cmd := exec.CommandContext(ctx, qemu, args...)
+			cmd.Dir = filepath.Join("../..", p.folder)
+			cmd.Env = append(os.Environ(), "VIADUCT_SHM_DIR="+filepath.Join(t.TempDir(), "shm"))
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, err, string(out))
+			require.Contains(t, string(out), "PASS")
+			require.NotContains(t, string(out), "no tests to run")
+		})
+	}
+}
+
+// TestProgramsOnARM64: the programs start.
+func TestProgramsOnARM64(t *testing.T) {
+	qemu, bin := emulator(t), t.TempDir()
+	compile(t, "build", "-pgo=off", "-o", bin+"/", "./cmd/bmi", "./cmd/pvfsd")
+	for _, name := range []string{"bmi", "pvfsd"} {
+		out, err := exec.Command(qemu, filepath.Join(bin, name), "--version").CombinedOutput()
+		require.NoError(t, err, string(out))
+		require.Contains(t, string(out), " linux/arm64\n")
+	}
+	out, err := exec.Command(qemu, filepath.Join(bin, "bmi"), "info", "tcp").CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Contains(t, string(out), "largest message")
+}
