@@ -96,7 +96,7 @@ func writeTar(w io.Writer, all []file, when time.Time) error {
 
 // sum writes SHA256SUMS for all files in a folder, and returns their names.
 func sum(out string) ([]string, error) {
-	names, err := commandNames(out)
+	names, err := fileNames(out)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 )
@@ -65,7 +64,11 @@ func pack(ctx context.Context, rel release, tree, bins string, arches []string, 
 	if err != nil {
 		return nil, err
 	}
-	licences, err := licencesOf(ctx, tree, filepath.Join(bins, arches[0]))
+	var folders []string
+	for _, arch := range arches {
+		folders = append(folders, filepath.Join(bins, arch))
+	}
+	licences, err := licencesOf(ctx, tree, folders)
 	if err != nil {
 		return nil, err
 	}
@@ -184,8 +187,8 @@ func stamped(binary string) (release, error) {
 // plain is the version without its v.
 func (r release) plain() string { return strings.TrimPrefix(r.version, "v") }
 
-// commandNames are the programs in a folder, sorted.
-func commandNames(dir string) ([]string, error) {
+// fileNames are the names in a folder, sorted.
+func fileNames(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -194,6 +197,5 @@ func commandNames(dir string) ([]string, error) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	slices.Sort(names)
 	return names, nil
 }

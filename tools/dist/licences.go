@@ -15,10 +15,10 @@ import (
 	"strings"
 )
 
-// licencesOf collects the licences of all modules that are linked into the programs in bin, and that of Go. Most of them
-// demand to be handed on with a binary. tree has the module that the programs come from.
-func licencesOf(ctx context.Context, tree, bin string) ([]byte, error) {
-	modules, err := linked(bin)
+// licencesOf collects the licences of all modules that are linked into the programs in some folders, and that of Go. Most
+// of them demand to be handed on with a binary. tree has the module that the programs come from.
+func licencesOf(ctx context.Context, tree string, bins []string) ([]byte, error) {
+	modules, err := linked(bins)
 	if err != nil {
 		return nil, err
 	}
@@ -61,20 +61,22 @@ func goOf(ctx context.Context, tree string) (dir, version string, err error) {
 	return dir, version, err
 }
 
-// linked are the modules that the programs in a folder contain, sorted.
-func linked(bin string) ([]string, error) {
-	names, err := commandNames(bin)
-	if err != nil {
-		return nil, err
-	}
+// linked are the modules that the programs in some folders contain, sorted.
+func linked(bins []string) ([]string, error) {
 	var modules []string
-	for _, name := range names {
-		info, err := buildinfo.ReadFile(filepath.Join(bin, name))
+	for _, bin := range bins {
+		names, err := fileNames(bin)
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range info.Deps {
-			modules = append(modules, m.Path)
+		for _, name := range names {
+			info, err := buildinfo.ReadFile(filepath.Join(bin, name))
+			if err != nil {
+				return nil, err
+			}
+			for _, m := range info.Deps {
+				modules = append(modules, m.Path)
+			}
 		}
 	}
 	slices.Sort(modules)

@@ -25,18 +25,20 @@ var sample = release{version: "v0.3.1-rc.1", commit: strings.Repeat("0123456789"
 
 // A made is everything for one processor, made of the programs of this tree.
 type made struct {
-	dir   string
 	bin   string // the programs
 	out   string // the results
 	files []string
 	err   error
 }
 
+// madeIn is the folder of what makeAll made.
+var madeIn string
+
 var makeAll = sync.OnceValue(func() (m made) {
-	if m.dir, m.err = os.MkdirTemp("", "viaduct-dist-test-"); m.err != nil {
+	if madeIn, m.err = os.MkdirTemp("", "viaduct-dist-test-"); m.err != nil {
 		return m
 	}
-	m.bin, m.out = filepath.Join(m.dir, "bin", runtime.GOARCH), filepath.Join(m.dir, "out")
+	m.bin, m.out = filepath.Join(madeIn, "bin", runtime.GOARCH), filepath.Join(madeIn, "out")
 	// As in other tests: what they have compiled need not be compiled again.
 	cmd := exec.Command("go", "build", "-pgo=off", "-o", m.bin+"/", "./cmd/...")
 	cmd.Dir = root
@@ -49,7 +51,9 @@ var makeAll = sync.OnceValue(func() (m made) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	_ = os.RemoveAll(makeAll().dir)
+	if madeIn != "" {
+		_ = os.RemoveAll(madeIn)
+	}
 	os.Exit(code)
 }
 
