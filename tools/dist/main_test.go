@@ -156,7 +156,7 @@ func TestTwoBuildsAreAlike(t *testing.T) {
 // TestTwoBuildsOfViaductAreAlike is the same for the real programs, which takes minutes.
 func TestTwoBuildsOfViaductAreAlike(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it compiles everything for both processors, in the soak tier")
+		t.Skip("it compiles everything for both processors, without -short")
 	}
 	twice(t, func(t *testing.T, dir string) {
 		cmd := exec.Command("git", "ls-files", "-co", "--exclude-standard", "-z")
