@@ -256,7 +256,7 @@ func (e *Engine) poll(done func() bool, short bool) error {
 // completionsMax is how many completions are taken at a time.
 const completionsMax = 4
 
-// Progress polls once, for endpoints with Config.Manual.
+// Progress polls once.
 func (e *Engine) Progress() {
 	var out [completionsMax]bmi.Completion
 	for {

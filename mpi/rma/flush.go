@@ -33,7 +33,8 @@ func (w *Win) FlushLocalAll(ctx context.Context) error {
 // far as they happened before (MPI_Win_sync; MPI-4.1, 12.5.4).
 func (w *Win) Sync() error {
 	return w.call("MPI_Win_sync", mpi.Undefined, func() error {
-		w.fence.Add(1) // an atomic operation orders all loads and stores around it
+		w.fence.Add(1)      // an atomic operation orders all loads and stores around it
+		w.engine.Progress() // and the engine's lock, those of operations that this process has executed for others
 		return nil
 	})
 }
