@@ -39,6 +39,13 @@ func init() {
 			r, end := c.p.engine.NewOp(cancel)
 			return c.request(r), end
 		},
+		Go: func(c *Comm, do func()) {
+			c.p.leftovers.Add(1)
+			go func() {
+				defer c.p.leftovers.Add(-1)
+				do()
+			}()
+		},
 		Hooked: func(c *Comm) bool { return c.p.hook != nil },
 		Enter: func(c *Comm, name string, rank, bytes int) *Call {
 			if c.p.hook == nil {

@@ -47,9 +47,15 @@ func (p *Process) finalize(ctx context.Context) error {
 			errs = append(errs, buffer.drain(ctx)) // as if the buffers were detached (MPI-4.1, 11.2.2)
 		}
 	}
-	errs = append(errs, p.checkPending())
+	early := p.leftovers.Load() == 0
+	if early {
+		errs = append(errs, p.checkPending())
+	}
 	if !p.manual {
 		errs = append(errs, p.farewell(ctx))
+	}
+	if !early { // they have ended by now, if the others were to take part in them
+		errs = append(errs, p.checkPending())
 	}
 	p.ports.closeAll()
 	p.finalized.Store(true)

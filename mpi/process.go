@@ -40,6 +40,8 @@ type Process struct {
 	classes  errorClasses // added by AddErrorClass
 	parent   *Comm        // the processes that spawned this one; nil if it was not spawned
 
+	leftovers atomic.Int64 // what calls that have returned have left to the library
+
 	parentPort  string        // the port of those processes; "" if the process was not spawned
 	initTimeMax time.Duration // limits the wait for spawned processes
 	exposed     string        // why messages between hosts are not protected; "" if they are

@@ -24,6 +24,10 @@ type Calls[Comm, Request, Call any] struct {
 	// nil.
 	Operation func(c *Comm, cancel func()) (r Request, end func(st core.Status, err error))
 
+	// Go runs in a goroutine what a call that has returned leaves to the library. Finalize does not
+	// report its requests as pending before all processes are in Finalize.
+	Go func(c *Comm, do func())
+
 	// Live returns an error unless the communicator can be used.
 	Live func(c *Comm) error
 	// Fail passes an error to the communicator's error handler, and returns it.

@@ -43,11 +43,11 @@ func New(ctx context.Context, c *mpi.Comm, what string) (*Team, error) {
 		return &Team{c: dup, what: what}, nil
 	}
 	if ctx.Err() != nil {
-		go func() { // the duplicate is made when the others have called
+		within.Go(c, func() { // the duplicate is made when the others have called
 			if _, err := r.Wait(context.Background()); err == nil {
 				_, _ = dup.Revoke(), dup.Free() // so the others do not wait
 			}
-		}()
+		})
 	}
 	return nil, err
 }

@@ -189,11 +189,11 @@ func TestOneNameManyKilled(t *testing.T) {
 			for range kills() {
 				c := newChild(t, "taker", dir)
 				said, err := c.out.ReadString('\n')
+				_ = c.cmd.Wait() // it kills itself, and c.err is complete
 				if said != "taken\n" {
 					takers <- fmt.Errorf("%q: %w: %s", said, err, c.err)
 					return
 				}
-				_ = c.cmd.Wait() // it kills itself
 			}
 			takers <- nil
 		}()
@@ -204,8 +204,8 @@ func TestOneNameManyKilled(t *testing.T) {
 	openDevice(t, dir, "contested")
 }
 
-// childTaker takes a name that others want, too, and dies with it. Whoever has the name has a lock as well. The
-// kernel gives up the lock of a dying process first, because its descriptor is the lower one.
+// childTaker takes a name that others want, too, and dies with it. Whoever has the name has a record lock as well. The
+// kernel gives up the locks of a dying process when it closes its descriptors, and ends its sockets after that.
 func childTaker(dir string) error {
 	lock, err := unix.Open(filepath.Join(dir, "holder"), unix.O_RDWR|unix.O_CREAT|unix.O_CLOEXEC, 0o600)
 	if err != nil {
@@ -217,7 +217,7 @@ func childTaker(dir string) error {
 			continue
 		}
 		if err == nil {
-			err = unix.Flock(lock, unix.LOCK_EX|unix.LOCK_NB)
+			err = unix.FcntlFlock(uintptr(lock), unix.F_SETLK, &unix.Flock_t{Type: unix.F_WRLCK})
 		}
 		if err != nil {
 			return err

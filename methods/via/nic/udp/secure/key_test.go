@@ -3,22 +3,12 @@ package secure
 import (
 	"encoding/base64"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-func keyFile(t *testing.T, text string, mode os.FileMode) string {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "key")
-	require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
-	require.NoError(t, os.Chmod(name, mode))
-	return name
-}
 
 // TestKeyIsDerived: the shared key itself is not what is used.
 func TestKeyIsDerived(t *testing.T) {
