@@ -112,12 +112,7 @@ func (f *File) open(ctx context.Context, info *mpi.Info) error {
 	}
 	f.seen = bytesFrom(0)
 	f.pointer = all[0]
-	f.desk = shared.New(f.team)
-	if f.team.Rank() == 0 {
-		if err := f.desk.Set(ctx, all[0]); err != nil {
-			return err
-		}
-	}
+	f.desk = shared.New(f.team, all[0])
 	return nil
 }
 

@@ -39,9 +39,9 @@ type Desk struct {
 	grants map[int64]chan<- bool // rank 0: its own claims that wait
 }
 
-// New makes the desk of a rank. On rank 0 it begins to serve.
-func New(t *team.Team) *Desk {
-	d := &Desk{t: t, done: make(chan struct{}), grants: make(map[int64]chan<- bool)}
+// New makes the desk of a rank. On rank 0 it begins to serve, with the pointer at a place.
+func New(t *team.Team, pointer int64) *Desk {
+	d := &Desk{t: t, done: make(chan struct{}), state: state{pointer: pointer}, grants: make(map[int64]chan<- bool)}
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop = stop
 	if t.Rank() != 0 || t.Size() == 1 {
