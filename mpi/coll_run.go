@@ -138,6 +138,7 @@ func (c *Comm) round(p program) (core.Request, *task, error) {
 	if p.start != nil {
 		end := p.start(v)
 		r, t := c.newTask(func() (core.Status, error) { return core.Empty, c.put(v, end()) })
+		c.post(t)
 		return r, t, nil
 	}
 	r, t := c.newTask(func() (core.Status, error) { return core.Empty, c.put(v, p.do(v)) })
@@ -174,6 +175,6 @@ func (t *task) run() {
 		return
 	}
 	st, err := t.do()
-	t.comm.drop()
+	t.comm.drop(t)
 	t.end(st, err)
 }

@@ -43,6 +43,8 @@ type commParts struct {
 	// underWay counts the non-blocking and persistent collective operations in progress; guarded by
 	// mu.
 	underWay int
+	// posted are those of them that may need no goroutine; guarded by mu.
+	posted map[*task]bool
 	// closing is set when the last of them must close the communicator; guarded by mu.
 	closing bool
 }
@@ -128,9 +130,21 @@ func (c *Comm) hold() error {
 	return nil
 }
 
-// drop undoes hold, and closes the communicator if closing waited for it.
-func (c *Comm) drop() {
+// post keeps a task without goroutine, so that the communicator does not stay open if nobody ever
+// waits for the task.
+func (c *Comm) post(t *task) {
 	c.parts.mu.Lock()
+	defer c.parts.mu.Unlock()
+	if c.parts.posted == nil {
+		c.parts.posted = make(map[*task]bool)
+	}
+	c.parts.posted[t] = true
+}
+
+// drop undoes hold for a task that has ended, and closes the communicator if closing waited for it.
+func (c *Comm) drop(t *task) {
+	c.parts.mu.Lock()
+	delete(c.parts.posted, t)
 	c.parts.underWay--
 	last := c.parts.closing && c.parts.underWay == 0
 	c.parts.mu.Unlock()
@@ -163,6 +177,9 @@ func (c *Comm) free() error {
 	c.state.Store(commFreed)
 	c.parts.closing = c.parts.underWay > 0
 	later := c.parts.closing
+	for t := range c.parts.posted { // nobody may ever wait for them
+		t.launch()
+	}
 	c.parts.mu.Unlock()
 	if later {
 		return nil

@@ -19,3 +19,10 @@ func Launched(r Request) bool {
 	t := r.from.task.Load()
 	return t != nil && t.launched.Load()
 }
+
+// UnderWay returns how many operations keep a communicator open.
+func UnderWay(c *Comm) int {
+	c.parts.mu.Lock()
+	defer c.parts.mu.Unlock()
+	return c.parts.underWay
+}

@@ -246,7 +246,7 @@ func (c *Comm) partitionedRequest(p partitioned, wait func() (core.Status, error
 		if err := start(t); err != nil {
 			t.begun.Store(true) // so that nobody runs it
 			t.end(core.Empty, nil)
-			c.drop()
+			c.drop(t)
 			return core.Request{}, err
 		}
 		o.task.Store(t)

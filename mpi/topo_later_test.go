@@ -3,10 +3,12 @@ package mpi_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
@@ -92,5 +94,22 @@ func TestNeighboursLater(t *testing.T) {
 			require.NoError(t, ring.Barrier(bg))
 		}
 		assert.Equal(t, []int{(me + 2) % 3, (me + 1) % 3}, out)
+	})
+}
+
+// TestNeighboursAbandoned: nobody waits for a request any more. It does not keep a communicator open
+// that is freed.
+func TestNeighboursAbandoned(t *testing.T) {
+	mpitest.Run(t, 3, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
+		ring, err := p.World().CartCreate(bg, []int{3}, []bool{true}, false)
+		require.NoError(t, err)
+		if ring.Rank() != 2 {
+			ring.IneighborAlltoall(mpi.Slice([]int{1, 2}), mpi.Slice(make([]int, 2)))
+			require.Equal(t, 1, mpi.UnderWay(ring))
+		}
+		require.NoError(t, p.World().Barrier(bg))
+		require.NoError(t, ring.Revoke())
+		require.NoError(t, ring.Free())
+		require.Eventually(t, func() bool { return mpi.UnderWay(ring) == 0 }, wallclock.Patience, time.Millisecond)
 	})
 }
