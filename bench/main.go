@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/viaduct-hpc/viaduct/bench/collectives/scale"
+	"github.com/viaduct-hpc/viaduct/bench/internal/scale"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 	_ "github.com/viaduct-hpc/viaduct/methods/tcp" // for the parts that run within this program
 	_ "github.com/viaduct-hpc/viaduct/methods/via"

@@ -12,7 +12,7 @@ import (
 // goldenFolder is where the tests of the UDP transport keep their results from
 // simulation in virtual time, which do not depend on the machine. The tests fail if
 // the tables do not match the code.
-const goldenFolder = "methods/via/nic/udp/reliable/testdata"
+const goldenFolder = "internal/nic/udp/reliable/testdata"
 
 // simulated are the results in those tables for the congestion control that is
 // used.

@@ -12,10 +12,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/datatype"
+	"github.com/viaduct-hpc/viaduct/internal/tcp/wire"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	pvfsconfig "github.com/viaduct-hpc/viaduct/pvfs/config"
-	"github.com/viaduct-hpc/viaduct/pvfs/datatype"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 

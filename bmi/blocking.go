@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/viaduct-hpc/viaduct/bmi/progress"
+	"github.com/viaduct-hpc/viaduct/internal/progress"
 )
 
 // Send sends an expected message and waits until buf is the caller's again. If

@@ -3,7 +3,7 @@ package bmi
 import (
 	"sync"
 
-	"github.com/viaduct-hpc/viaduct/bmi/progress"
+	"github.com/viaduct-hpc/viaduct/internal/progress"
 )
 
 // A call is an operation that a blocking function waits for, with its result.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/viaduct-hpc/viaduct/bmi/progress"
+	"github.com/viaduct-hpc/viaduct/internal/progress"
 )
 
 // A Context holds operations and their completions. A Test call on it returns

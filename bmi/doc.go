@@ -56,6 +56,6 @@
 // Package bmi/bmitest is a method in memory for tests, and methods/methodtest is
 // the suite that every method passes. Operations are in op.go and lane.go, an
 // opened method in instance.go, the queue of unexpected messages in
-// unexpectedqueue.go. Package bmi/progress decides which goroutine polls and
+// unexpectedqueue.go. Package internal/progress decides which goroutine polls and
 // which sleeps.
 package bmi

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/viaduct-hpc/viaduct/bmi/progress"
+	"github.com/viaduct-hpc/viaduct/internal/progress"
 )
 
 // An Endpoint is one process's place in the network: the methods it opened, the

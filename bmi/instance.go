@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/viaduct-hpc/viaduct/bmi/about"
-	"github.com/viaduct-hpc/viaduct/bmi/progress"
+	"github.com/viaduct-hpc/viaduct/internal/progress"
 )
 
 // An instance is one opened method of an endpoint, with the lock that serialises

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/viaduct-hpc/viaduct/bmi/progress"
+	"github.com/viaduct-hpc/viaduct/internal/progress"
 	"github.com/viaduct-hpc/viaduct/internal/spin"
 )
 

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"sync"
 
-	"github.com/viaduct-hpc/viaduct/bmi/progress"
+	"github.com/viaduct-hpc/viaduct/internal/progress"
 	"github.com/viaduct-hpc/viaduct/internal/queue"
 )
 

@@ -6,7 +6,7 @@
 // Viaduct. One owner at a time calls an Engine; in methods/via that is the holder
 // of the engine lock. Randomness comes in as a seed.
 //
-// The rest of a packet is in methods/via/wire, the identity and connection state
+// The rest of a packet is in internal/via/wire, the identity and connection state
 // of a peer in package peer. How long a message may wait for its receive is
 // decided by the method, which bounds Engine.KeptLen.
 //

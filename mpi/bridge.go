@@ -3,7 +3,7 @@ package mpi
 import (
 	"context"
 
-	"github.com/viaduct-hpc/viaduct/mpi/core"
+	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
 	inner "github.com/viaduct-hpc/viaduct/mpi/internal/bridge"
 )
 

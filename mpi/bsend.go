@@ -3,7 +3,7 @@ package mpi
 import (
 	"context"
 
-	"github.com/viaduct-hpc/viaduct/mpi/core"
+	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
 )
 
 // AttachBuffer gives the communicator memory for buffered sends (MPI_Comm_attach_buffer; MPI-4.1,

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
 	"github.com/viaduct-hpc/viaduct/mpi/boot"
-	"github.com/viaduct-hpc/viaduct/mpi/core"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 

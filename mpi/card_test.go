@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
 	"github.com/viaduct-hpc/viaduct/mpi/boot"
-	"github.com/viaduct-hpc/viaduct/mpi/core"
 )
 
 // narrow is a Boot of one process that takes short values, and keeps them in a map.

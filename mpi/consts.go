@@ -1,6 +1,6 @@
 package mpi
 
-import "github.com/viaduct-hpc/viaduct/mpi/core"
+import "github.com/viaduct-hpc/viaduct/internal/mpi/core"
 
 // Special ranks and tags.
 const (

@@ -6,9 +6,9 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/bmi/about"
-	"github.com/viaduct-hpc/viaduct/mpi/core"
+	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
+	"github.com/viaduct-hpc/viaduct/internal/mpi/pmi"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
-	"github.com/viaduct-hpc/viaduct/mpi/pmi"
 )
 
 // What package mpi/tool shows of a process and of a communicator.

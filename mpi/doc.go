@@ -57,7 +57,7 @@
 // collective operations. errors.go, errorclass.go, check.go and hook.go surround every call.
 //
 // Packages mpi/rma (one-sided communication), mpi/file (files) and mpi/object (values of any type)
-// are above this one. Below it, mpi/core moves messages, mpi/coll has the algorithms of collective
-// operations, mpi/datatype layouts of memory, and mpi/reduce operators. mpi/boot and mpi/pmi start a
+// are above this one. Below it, internal/mpi/core moves messages, mpi/coll has the algorithms of collective
+// operations, mpi/datatype layouts of memory, and mpi/reduce operators. mpi/boot and internal/mpi/pmi start a
 // job.
 package mpi

@@ -1,6 +1,6 @@
 package mpi
 
-import "github.com/viaduct-hpc/viaduct/mpi/core"
+import "github.com/viaduct-hpc/viaduct/internal/mpi/core"
 
 // EngineOf returns the engine of a process.
 func EngineOf(p *Process) *core.Engine { return p.engine }

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
+	"github.com/viaduct-hpc/viaduct/internal/mpi/pmi"
 	"github.com/viaduct-hpc/viaduct/mpi/boot"
-	"github.com/viaduct-hpc/viaduct/mpi/core"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
-	"github.com/viaduct-hpc/viaduct/mpi/pmi"
 )
 
 // Init begins a process's part in its job (MPI_Init, MPI_Init_thread; MPI-4.1, 11.2.1). It waits

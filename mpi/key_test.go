@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
-	"github.com/viaduct-hpc/viaduct/mpi/pmi"
+	"github.com/viaduct-hpc/viaduct/internal/mpi/pmi"
 )
 
 // clearKeys removes all keys from the environment.

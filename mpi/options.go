@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
 	"github.com/viaduct-hpc/viaduct/mpi/boot"
-	"github.com/viaduct-hpc/viaduct/mpi/core"
 )
 
 // Environment variables that Init uses where Options are not set.
@@ -25,7 +25,7 @@ const (
 // Options configure Init. The zero value is right for programs that a launcher starts.
 type Options struct {
 	// Boot is the launcher of the process. nil means the launcher that the environment names
-	// (package mpi/pmi); if it names none, the process is alone in its world. Finalize closes Boot,
+	// (package internal/mpi/pmi); if it names none, the process is alone in its world. Finalize closes Boot,
 	// and so does an Init that fails.
 	Boot boot.Boot `about:"-"`
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/bmi/about"
+	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
 	"github.com/viaduct-hpc/viaduct/mpi/boot"
-	"github.com/viaduct-hpc/viaduct/mpi/core"
 	"github.com/viaduct-hpc/viaduct/mpi/group"
 )
 

@@ -3,7 +3,7 @@ package mpi
 import (
 	"context"
 
-	"github.com/viaduct-hpc/viaduct/mpi/core"
+	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
 )
 
 // Recv receives the next message from rank src with a tag into b, and waits for it (MPI_Recv;

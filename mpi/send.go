@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/viaduct-hpc/viaduct/mpi/core"
+	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
 )
 
 // The MPI names of sends, by mode.

@@ -3,7 +3,7 @@ package mpi
 import (
 	"context"
 
-	"github.com/viaduct-hpc/viaduct/mpi/core"
+	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
 )
 
 // Sendrecv sends out to rank dst and receives into in from rank src, both at once, so that

@@ -2,7 +2,7 @@ package mpi
 
 import (
 	"context"
-	"github.com/viaduct-hpc/viaduct/mpi/core"
+	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/internal/golden"
-	"github.com/viaduct-hpc/viaduct/peer/peertest"
+	"github.com/viaduct-hpc/viaduct/internal/peertest"
 )
 
 // TestTranscripts plays testdata/*.txt, one behaviour each, and compares the

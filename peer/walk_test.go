@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/peertest"
 	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/peer"
-	"github.com/viaduct-hpc/viaduct/peer/peertest"
 )
 
 // walkConfig has short times, so that all of them pass during a walk.

@@ -8,13 +8,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/viaduct-hpc/viaduct/plugins/bell"
-	"github.com/viaduct-hpc/viaduct/plugins/host"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/bell"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/host"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/ring"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/segment"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/stream"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/wire"
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
-	"github.com/viaduct-hpc/viaduct/plugins/ring"
-	"github.com/viaduct-hpc/viaduct/plugins/segment"
-	"github.com/viaduct-hpc/viaduct/plugins/stream"
-	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
 // An attachment is a session in one incarnation: its rings, and the stream that replaces them for a

@@ -9,7 +9,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/bmi/about"
-	"github.com/viaduct-hpc/viaduct/plugins/host"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/host"
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
 )
 

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/viaduct-hpc/viaduct/plugins/trust"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/trust"
 )
 
 // Discover lists, sorted by name, the files of a folder whose names begin with Prefix. The error

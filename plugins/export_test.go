@@ -3,7 +3,7 @@ package plugins
 import (
 	"time"
 
-	"github.com/viaduct-hpc/viaduct/plugins/process"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/process"
 )
 
 // ForgetEnvironment makes the next bmi.Open load the plugins of the environment again.

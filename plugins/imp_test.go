@@ -19,11 +19,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/bmi/about"
 	"github.com/viaduct-hpc/viaduct/bmi/bmitest"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/process"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/service"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/plugins"
-	"github.com/viaduct-hpc/viaduct/plugins/process"
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
-	"github.com/viaduct-hpc/viaduct/plugins/service"
 )
 
 // An imp is the driver of the in-memory method, which does harm when an address that names the harm

@@ -9,11 +9,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/internal/plugins/process"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/trust"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/wire"
 	"github.com/viaduct-hpc/viaduct/internal/version"
-	"github.com/viaduct-hpc/viaduct/plugins/process"
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
-	"github.com/viaduct-hpc/viaduct/plugins/trust"
-	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
 // An incarnation is one process of a plugin.

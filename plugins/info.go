@@ -5,10 +5,10 @@ import (
 	"fmt"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
-	"github.com/viaduct-hpc/viaduct/plugins/host"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/host"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/ring"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/wire"
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
-	"github.com/viaduct-hpc/viaduct/plugins/ring"
-	"github.com/viaduct-hpc/viaduct/plugins/wire"
 )
 
 // errAnswer: an answer of a plugin is invalid.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/viaduct-hpc/viaduct/plugins/host"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/host"
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
 )
 

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
-	"github.com/viaduct-hpc/viaduct/plugins/host"
-	"github.com/viaduct-hpc/viaduct/plugins/ring"
-	"github.com/viaduct-hpc/viaduct/plugins/segment"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/host"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/ring"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/segment"
 )
 
 // Prefix is the prefix of the names of plugin binaries.

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/nic/shm"
 	_ "github.com/viaduct-hpc/viaduct/methods/tcp"
 	_ "github.com/viaduct-hpc/viaduct/methods/via"
-	"github.com/viaduct-hpc/viaduct/methods/via/nic/shm"
 	"github.com/viaduct-hpc/viaduct/plugins"
 )
 

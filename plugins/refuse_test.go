@@ -16,9 +16,9 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/bmi/bmitest"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/process"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/trust"
 	"github.com/viaduct-hpc/viaduct/plugins"
-	"github.com/viaduct-hpc/viaduct/plugins/process"
-	"github.com/viaduct-hpc/viaduct/plugins/trust"
 )
 
 // script makes an executable script in a folder of its own.

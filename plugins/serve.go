@@ -8,10 +8,10 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/process"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/service"
 	"github.com/viaduct-hpc/viaduct/internal/version"
-	"github.com/viaduct-hpc/viaduct/plugins/process"
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
-	"github.com/viaduct-hpc/viaduct/plugins/service"
 )
 
 // Serve is the main function of a plugin binary. It offers the methods of drivers to the program

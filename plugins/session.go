@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
-	"github.com/viaduct-hpc/viaduct/plugins/arena"
-	"github.com/viaduct-hpc/viaduct/plugins/bell"
-	"github.com/viaduct-hpc/viaduct/plugins/host"
-	"github.com/viaduct-hpc/viaduct/plugins/segment"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/arena"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/bell"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/host"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/segment"
 )
 
 // waitMax is how long an operation or a call waits for a process to replace one that died. Together

@@ -6,7 +6,7 @@
 //	go run ./bench/collectives -crossings                               # where hierarchical algorithms pay
 //
 // It takes about 15 seconds and 300 MB; the times in it are virtual, and the same on any machine. Package
-// scale has the network and the operations; package mpi/coll/collsim simulates.
+// scale has the network and the operations; package internal/mpi/collsim simulates.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/viaduct-hpc/viaduct/bench/collectives/scale"
+	"github.com/viaduct-hpc/viaduct/bench/internal/scale"
 )
 
 func main() {

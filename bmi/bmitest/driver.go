@@ -5,7 +5,7 @@
 // Importing it registers the method "mem".
 //
 // The suite that a method must pass is in methods/methodtest. Simulated networks
-// that lose and reorder are in methods/via/nic/sim.
+// that lose and reorder are in internal/nic/sim.
 package bmitest
 
 import (

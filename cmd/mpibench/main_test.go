@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/mpi/launch"
+	mpiexec "github.com/viaduct-hpc/viaduct/internal/mpi/launch/command"
 	"github.com/viaduct-hpc/viaduct/internal/mpiperf"
-	"github.com/viaduct-hpc/viaduct/mpi/launch"
-	mpiexec "github.com/viaduct-hpc/viaduct/mpi/launch/command"
 )
 
 // roleVariable makes the test binary mpiexec or mpibench.

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/mpi/pmi/slurmtest"
 	"github.com/viaduct-hpc/viaduct/internal/netns"
-	"github.com/viaduct-hpc/viaduct/mpi/pmi/slurmtest"
 )
 
 // namespaces makes n hosts, each a network namespace with a name of its own, and returns their names

@@ -13,12 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/viaduct-hpc/viaduct/internal/mpi/pmi/hydratest"
+	"github.com/viaduct-hpc/viaduct/internal/mpi/pmi/slurmtest"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	_ "github.com/viaduct-hpc/viaduct/methods/tcp"
 	_ "github.com/viaduct-hpc/viaduct/methods/via"
 	"github.com/viaduct-hpc/viaduct/mpi"
-	"github.com/viaduct-hpc/viaduct/mpi/pmi/hydratest"
-	"github.com/viaduct-hpc/viaduct/mpi/pmi/slurmtest"
 )
 
 // programVariable makes the test binary an MPI program.

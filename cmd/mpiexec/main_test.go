@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/viaduct-hpc/viaduct/mpi/launch"
+	"github.com/viaduct-hpc/viaduct/internal/mpi/launch"
 )
 
 // mainVariable makes the test binary the command.

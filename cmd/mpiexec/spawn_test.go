@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/mpi/pmi"
+	"github.com/viaduct-hpc/viaduct/internal/mpi/pmi/hydratest"
 	"github.com/viaduct-hpc/viaduct/mpi"
-	"github.com/viaduct-hpc/viaduct/mpi/pmi"
-	"github.com/viaduct-hpc/viaduct/mpi/pmi/hydratest"
 )
 
 // spawn makes the processes of a job start three more of two programs, which are both this binary,

@@ -19,9 +19,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/cli/pvfsd"
 	"github.com/viaduct-hpc/viaduct/internal/freeport"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/rpc"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
-	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
-	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 )
 
 // mainVariable makes the test binary the command.

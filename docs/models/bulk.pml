@@ -1,5 +1,5 @@
 /*
- * One large message between two connected sides: methods/via/bulk twice, over a
+ * One large message between two connected sides: internal/via/bulk twice, over a
  * link that is reliable and in order. See README.md.
  *
  * Side 0 sends, side 1 receives. The receiver reads the bytes below mine by RDMA

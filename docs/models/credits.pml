@@ -1,5 +1,5 @@
 /*
- * Credit flow control between two connected sides: methods/via/flow
+ * Credit flow control between two connected sides: internal/via/flow
  * twice, over a link that is reliable and in order. See README.md.
  *
  * A credit is one receive that the other side has posted; every packet spends

@@ -1,5 +1,5 @@
 /*
- * Sleeping and waking in package bmi/progress: callers that wait for one operation each,
+ * Sleeping and waking in package internal/progress: callers that wait for one operation each,
  * on an endpoint with one method that can be slept on. See README.md.
  *
  * A message arrives by a store to a slot. The side that stores it then rings the

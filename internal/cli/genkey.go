@@ -12,7 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/hostlist"
 	"github.com/viaduct-hpc/viaduct/internal/keyfile"
-	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/secure"
+	"github.com/viaduct-hpc/viaduct/internal/nic/udp/secure"
 )
 
 type genkeyOptions struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/secure"
+	"github.com/viaduct-hpc/viaduct/internal/nic/udp/secure"
 )
 
 func TestGenkey(t *testing.T) {

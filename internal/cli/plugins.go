@@ -15,8 +15,8 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/process"
 	"github.com/viaduct-hpc/viaduct/plugins"
-	"github.com/viaduct-hpc/viaduct/plugins/process"
 )
 
 // pluginsVariable lists the plugins, files or folders, that every command loads.

@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/process"
 	"github.com/viaduct-hpc/viaduct/plugins"
-	"github.com/viaduct-hpc/viaduct/plugins/process"
 )
 
 // pluginInfo is one line of `bmi plugins list -json`.

@@ -54,11 +54,11 @@ func TestPackagesOnARM64(t *testing.T) {
 		{"internal/netpoll", "", ""},
 		{"internal/spin", "", ""},
 		{"methods/tcp", "^TestConformance$", "/^Fork"},
-		{"methods/tcp/stack/kernel", "", ""},
+		{"internal/tcp/stack/kernel", "", ""},
 		{"methods/via", "^TestConformanceSHM$", "/^Fork"},
-		{"plugins/ring", "", ""},
+		{"internal/plugins/ring", "", ""},
 		{"pvfs/proto", "", ""},
-		{"pvfs/store/blocksum", "", ""},
+		{"internal/pvfs/store/blocksum", "", ""},
 	} {
 		t.Run(p.folder, func(t *testing.T) {
 			binary := filepath.Join(bin, strings.ReplaceAll(p.folder, "/", "_"))

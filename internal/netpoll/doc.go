@@ -6,5 +6,5 @@
 //
 // The package has the Gate, and two system calls that neither allocate nor tell
 // the scheduler. Its users decide what is watched and what an event means:
-// methods/tcp/stack/kernel and methods/via/nic/udp/dgram/kernel.
+// internal/tcp/stack/kernel and internal/nic/udp/dgram/kernel.
 package netpoll

@@ -11,5 +11,5 @@
 // relay.go has the sockets, queue.go the datagrams that wait for their time,
 // options.go the faults. Random decisions come from a seed; the timing of kernels
 // and clocks does not. The twin in virtual time, whose seeds replay exactly, is
-// methods/via/nic/udp/dgram/sim.
+// internal/nic/udp/dgram/sim.
 package relay

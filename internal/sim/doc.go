@@ -3,7 +3,7 @@
 // corrupt, bottlenecks with a queue, partitions, and checkers for invariants.
 //
 // Nothing here knows NICs, peers or messages; the simulated NIC over a World is
-// in methods/via/nic/sim. A World has no goroutine and no lock: it belongs to one
+// in internal/nic/sim. A World has no goroutine and no lock: it belongs to one
 // goroutine at a time. Replaying a seed replays the run, as long as the code
 // under test takes its time and randomness from the World.
 package sim

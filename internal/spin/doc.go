@@ -1,5 +1,5 @@
 // Package spin decides how long to poll before sleeping, for code that waits for another
-// process: the endpoint (package bmi) and the loop of a plugin (plugins/guest), which
+// process: the endpoint (package bmi) and the loop of a plugin (internal/plugins/guest), which
 // contain the loops themselves.
 //
 // spin.go makes the decision, preempt.go finds out whether other processes need the

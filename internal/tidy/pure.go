@@ -10,10 +10,10 @@ import (
 // no lock. Time and randomness come in as arguments, so that every test of them
 // is deterministic.
 var purePackages = []string{
-	"matchbits", "peer", "methods/via/wire", "methods/via/bulk", "methods/via/flow", "methods/via/nic/udp/wire", "methods/via/nic/udp/reliable",
-	"methods/inbox", "internal/pieces", "internal/timers", "mpi/core/wire", "mpi/rma/wire", "mpi/rma/epoch", "mpi/errclass",
-	"mpi/launch/hosts", "mpi/launch/tree", "mpi/launch/tree/wire",
-	"mpi/file/internal/ranges", "mpi/file/internal/view", "mpi/file/internal/sieve", "mpi/file/internal/twophase", "mpi/checkpoint/internal/manifest", "mpi/checkpoint/internal/sums", "pvfs/config", "pvfs/stripe", "pvfs/datatype",
+	"matchbits", "peer", "internal/via/wire", "internal/via/bulk", "internal/via/flow", "internal/nic/udp/wire", "internal/nic/udp/reliable",
+	"internal/inbox", "internal/pieces", "internal/timers", "internal/mpi/core/wire", "mpi/rma/internal/wire", "mpi/rma/internal/epoch", "mpi/errclass",
+	"internal/mpi/launch/hosts", "internal/mpi/launch/tree", "internal/mpi/launch/tree/wire",
+	"mpi/internal/file/ranges", "mpi/internal/file/view", "mpi/internal/file/sieve", "mpi/internal/file/twophase", "mpi/checkpoint/internal/manifest", "mpi/checkpoint/internal/sums", "pvfs/config", "internal/pvfs/stripe", "internal/pvfs/datatype",
 }
 
 // pureImports are the only packages outside this module that they may import.

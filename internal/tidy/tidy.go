@@ -1,5 +1,5 @@
 // Package tidy has the project rules that a program can check: which layer may import which
-// (layers.go), which packages are pure (pure.go), that mentioned documents exist (links.go), and so
+// (layers.go), which packages programs outside may import (published.go), which are pure (pure.go), that mentioned documents exist (links.go), and so
 // do the tests and packages in command lines (commands.go), that tables are complete (tables.go),
 // that the page on testing and the packages agree (tested.go), that no test fails because something
 // was slow (clock.go), and small rules, for example that every package has a comment (small.go).
@@ -80,6 +80,7 @@ type Rule struct {
 func Rules() []Rule {
 	return []Rule{
 		{"layers", layers},
+		{"wall", wall},
 		{"pure", pure},
 		{"package-comment", packageComment},
 		{"file-length", fileLength},

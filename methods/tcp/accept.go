@@ -8,7 +8,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/names"
-	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
+	"github.com/viaduct-hpc/viaduct/internal/tcp/stack"
 )
 
 // listener is an address on which the method accepts connections.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
-	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
+	"github.com/viaduct-hpc/viaduct/internal/tcp/stack"
 )
 
 // Close ends the method (bmi.Method): it sends the posted messages, waits until

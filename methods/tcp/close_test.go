@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/tcp/stack"
+	"github.com/viaduct-hpc/viaduct/internal/tcp/wire"
 	"github.com/viaduct-hpc/viaduct/methods/tcp"
-	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
-	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
 )
 
 // TestCloseDuringADial: a dial that fails while Close waits for other connections

@@ -6,7 +6,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
+	"github.com/viaduct-hpc/viaduct/internal/tcp/stack"
 )
 
 // A dial is an attempt to connect to a peer: its addresses are tried in turn, and a

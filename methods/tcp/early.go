@@ -1,8 +1,8 @@
 package tcp
 
 import (
-	"github.com/viaduct-hpc/viaduct/methods/inbox"
-	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
+	"github.com/viaduct-hpc/viaduct/internal/inbox"
+	"github.com/viaduct-hpc/viaduct/internal/tcp/wire"
 )
 
 // early gives an early message a buffer, or blocks its connection.

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/tcp/wire"
 	"github.com/viaduct-hpc/viaduct/methods/tcp"
-	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
 )
 
 // A siege is a victim that listens and an honest peer of the victim.

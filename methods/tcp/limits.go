@@ -3,7 +3,7 @@ package tcp
 import (
 	"time"
 
-	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
+	"github.com/viaduct-hpc/viaduct/internal/tcp/wire"
 )
 
 // Local limits. Those of the protocol are in package wire.

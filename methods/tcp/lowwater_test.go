@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/tcp/wire"
 	"github.com/viaduct-hpc/viaduct/methods/tcp"
-	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
 )
 
 // mark is the low-water mark if the endpoint slept now.

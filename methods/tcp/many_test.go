@@ -15,7 +15,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/race"
-	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
+	"github.com/viaduct-hpc/viaduct/internal/tcp/wire"
 )
 
 // crowdVariable makes the test binary the crowd of TestManyConnections. It holds

@@ -7,12 +7,12 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/buffers"
+	"github.com/viaduct-hpc/viaduct/internal/inbox"
 	"github.com/viaduct-hpc/viaduct/internal/names"
 	"github.com/viaduct-hpc/viaduct/internal/queue"
+	"github.com/viaduct-hpc/viaduct/internal/tcp/stack"
+	"github.com/viaduct-hpc/viaduct/internal/tcp/wire"
 	"github.com/viaduct-hpc/viaduct/internal/timers"
-	"github.com/viaduct-hpc/viaduct/methods/inbox"
-	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
-	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
 	"github.com/viaduct-hpc/viaduct/peer"
 )
 

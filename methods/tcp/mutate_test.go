@@ -19,8 +19,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/golden"
 	"github.com/viaduct-hpc/viaduct/internal/race"
 	"github.com/viaduct-hpc/viaduct/internal/sim"
+	"github.com/viaduct-hpc/viaduct/internal/tcp/wire"
 	"github.com/viaduct-hpc/viaduct/methods/tcp"
-	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
 )
 
 var mutatedStreams = flag.Int("mutated.streams", 1_000_000, "how many mutated streams TestMutatedStreams sends")

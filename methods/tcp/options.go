@@ -7,7 +7,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/machine"
-	"github.com/viaduct-hpc/viaduct/methods/tcp/stack/secure"
+	"github.com/viaduct-hpc/viaduct/internal/tcp/stack/secure"
 )
 
 // Options are the method's own options, for bmi.Config.Options. The zero value

@@ -4,9 +4,9 @@ import (
 	"errors"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
-	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
-	"github.com/viaduct-hpc/viaduct/methods/tcp/stack/kernel"
-	"github.com/viaduct-hpc/viaduct/methods/tcp/stack/secure"
+	"github.com/viaduct-hpc/viaduct/internal/tcp/stack"
+	"github.com/viaduct-hpc/viaduct/internal/tcp/stack/kernel"
+	"github.com/viaduct-hpc/viaduct/internal/tcp/stack/secure"
 )
 
 // Every program that imports this package has the method over the kernel's

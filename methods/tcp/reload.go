@@ -1,6 +1,6 @@
 package tcp
 
-import "github.com/viaduct-hpc/viaduct/methods/tcp/stack"
+import "github.com/viaduct-hpc/viaduct/internal/tcp/stack"
 
 // Reload reads keys and certificates again (bmi.Reloader).
 func (m *method) Reload() (reloaded bool, err error) {

@@ -2,8 +2,8 @@ package tcp
 
 import (
 	"github.com/viaduct-hpc/viaduct/bmi"
-	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
-	"github.com/viaduct-hpc/viaduct/methods/tcp/wire"
+	"github.com/viaduct-hpc/viaduct/internal/tcp/stack"
+	"github.com/viaduct-hpc/viaduct/internal/tcp/wire"
 )
 
 // zeros replace the bytes that a file does not have.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/bmi/about"
-	"github.com/viaduct-hpc/viaduct/methods/tcp/stack/secure"
+	"github.com/viaduct-hpc/viaduct/internal/tcp/stack/secure"
 )
 
 var (

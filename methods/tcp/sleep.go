@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
-	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
+	"github.com/viaduct-hpc/viaduct/internal/tcp/stack"
 )
 
 // sleeper is the method over a stack that supports sleeping (bmi.Sleeper).

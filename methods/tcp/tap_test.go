@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/tcp/stack"
+	"github.com/viaduct-hpc/viaduct/internal/tcp/stack/kernel"
 	"github.com/viaduct-hpc/viaduct/methods/methodtest"
 	"github.com/viaduct-hpc/viaduct/methods/tcp"
-	"github.com/viaduct-hpc/viaduct/methods/tcp/stack"
-	"github.com/viaduct-hpc/viaduct/methods/tcp/stack/kernel"
 )
 
 // tapped is the method over a tap, for addresses tcptap://HOST:PORT.

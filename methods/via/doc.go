@@ -1,9 +1,9 @@
 // Package via is the VIA method: BMI messages over the VI Architecture.
 //
 // It is a front, and joins the rooms that have a protocol: ops has the operations,
-// peers the peers and their connections; methods/via/link carries packets over any NIC
-// provider below methods/via/nic; methods/via/wire defines them; peer is the state of a
-// connection, methods/via/bulk that of a large message; methods/inbox holds receives and
+// peers the peers and their connections; internal/via/link carries packets over any NIC
+// provider below methods/via/nic; internal/via/wire defines them; peer is the state of a
+// connection, internal/via/bulk that of a large message; internal/inbox holds receives and
 // what waits for them. Here is what only a method as a whole has:
 //
 //	register         the methods of every program that imports the package

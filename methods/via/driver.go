@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
-	"github.com/viaduct-hpc/viaduct/methods/via/link"
+	"github.com/viaduct-hpc/viaduct/internal/via/link"
+	"github.com/viaduct-hpc/viaduct/internal/via/peers"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
-	"github.com/viaduct-hpc/viaduct/methods/via/peers"
 )
 
 // Driver returns the driver of the VIA method over one provider of NICs. Its

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/via/ops"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/methods/via"
-	"github.com/viaduct-hpc/viaduct/methods/via/ops"
 )
 
 func openSHM(t testing.TB, name string, opts via.Options) (*bmi.Endpoint, *bmi.Context) {

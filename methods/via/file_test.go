@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/nic/shm"
 	"github.com/viaduct-hpc/viaduct/methods/methodtest"
-	"github.com/viaduct-hpc/viaduct/methods/via/nic/shm"
 )
 
 // TestFilesWithoutRDMA sends files where the kernel forbids the sides to reach into each other's

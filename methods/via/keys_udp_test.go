@@ -14,8 +14,8 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/logtext"
+	"github.com/viaduct-hpc/viaduct/internal/nic/udp/wire"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
-	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
 )
 
 const keyEnv, insecureEnv = "VIADUCT_UDP_KEY", "VIADUCT_UDP_INSECURE"

@@ -161,7 +161,7 @@ func TestUDPStopped(t *testing.T) {
 // TestUDPStoppedForLong: a peer that says nothing is not waited for for ever.
 func TestUDPStoppedForLong(t *testing.T) {
 	if testing.Short() {
-		t.Skip("soak: it waits seconds for a real time-out; TestSimUDPPartition of methods/via/simtest has it in virtual time")
+		t.Skip("soak: it waits seconds for a real time-out; TestSimUDPPartition of internal/via/simtest has it in virtual time")
 	}
 	s := newSurvivor(t)
 	victim := startVictim(t, s.spec)

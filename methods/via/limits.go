@@ -3,9 +3,9 @@ package via
 import (
 	"time"
 
-	"github.com/viaduct-hpc/viaduct/methods/via/flow"
-	"github.com/viaduct-hpc/viaduct/methods/via/ops"
-	"github.com/viaduct-hpc/viaduct/methods/via/wire"
+	"github.com/viaduct-hpc/viaduct/internal/via/flow"
+	"github.com/viaduct-hpc/viaduct/internal/via/ops"
+	"github.com/viaduct-hpc/viaduct/internal/via/wire"
 )
 
 // Limits of an endpoint; those of its operations are in package ops.

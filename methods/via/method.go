@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
-	"github.com/viaduct-hpc/viaduct/methods/via/link"
+	"github.com/viaduct-hpc/viaduct/internal/via/link"
+	"github.com/viaduct-hpc/viaduct/internal/via/ops"
+	"github.com/viaduct-hpc/viaduct/internal/via/peers"
+	"github.com/viaduct-hpc/viaduct/internal/via/wire"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
-	"github.com/viaduct-hpc/viaduct/methods/via/ops"
-	"github.com/viaduct-hpc/viaduct/methods/via/peers"
-	"github.com/viaduct-hpc/viaduct/methods/via/wire"
 	"github.com/viaduct-hpc/viaduct/peer"
 )
 

@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/via/ops"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/methods/via"
-	"github.com/viaduct-hpc/viaduct/methods/via/ops"
 )
 
 // TestSendUnexpectedNow: a message that is sent within the call arrives whole and in order with

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/via/ops"
+	"github.com/viaduct-hpc/viaduct/internal/via/wire"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
-	"github.com/viaduct-hpc/viaduct/methods/via/ops"
-	"github.com/viaduct-hpc/viaduct/methods/via/wire"
 )
 
 // Options are the method's own options, for bmi.Config.Options. The zero value

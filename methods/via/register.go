@@ -2,8 +2,8 @@ package via
 
 import (
 	"github.com/viaduct-hpc/viaduct/bmi"
-	"github.com/viaduct-hpc/viaduct/methods/via/nic/shm"
-	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp"
+	"github.com/viaduct-hpc/viaduct/internal/nic/shm"
+	"github.com/viaduct-hpc/viaduct/internal/nic/udp"
 )
 
 // The software NICs that come with the package are methods of every program

@@ -1,7 +1,7 @@
 // Package boot is how a process finds the others of its job: the interface between package mpi and
 // the launcher that started the processes.
 //
-// Package mpi/pmi implements it for processes under mpiexec, Hydra and Slurm. Local is an in-memory
+// Package internal/mpi/pmi implements it for processes under mpiexec, Hydra and Slurm. Local is an in-memory
 // implementation for jobs whose ranks share one process, such as tests.
 package boot
 

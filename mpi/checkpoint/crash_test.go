@@ -14,7 +14,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/checkpoint"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
-	"github.com/viaduct-hpc/viaduct/mpi/file/filetest"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/file/filetest"
 )
 
 // state is what these tests save as a step: two arrays and a value, all different for each step.

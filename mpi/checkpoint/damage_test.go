@@ -13,7 +13,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/checkpoint"
 	"github.com/viaduct-hpc/viaduct/mpi/datatype"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
-	"github.com/viaduct-hpc/viaduct/mpi/file/filetest"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/file/filetest"
 )
 
 // The files of the newest checkpoint of prepared.

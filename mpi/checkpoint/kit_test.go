@@ -14,14 +14,14 @@ import (
 	"go.uber.org/goleak"
 
 	_ "github.com/viaduct-hpc/viaduct/bmi/bmitest"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest"
 	_ "github.com/viaduct-hpc/viaduct/methods/tcp"
 	_ "github.com/viaduct-hpc/viaduct/methods/via"
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/checkpoint"
 	"github.com/viaduct-hpc/viaduct/mpi/datatype"
-	"github.com/viaduct-hpc/viaduct/mpi/file/filetest"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/file/filetest"
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
-	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

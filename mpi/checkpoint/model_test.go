@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/checkpoint"
-	"github.com/viaduct-hpc/viaduct/mpi/file/filetest"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/file/filetest"
 )
 
 // A notes is a value that is no number.

@@ -15,7 +15,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/checkpoint"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
-	"github.com/viaduct-hpc/viaduct/mpi/file/filetest"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/file/filetest"
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 )
 

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/mpi/colltest"
 	"github.com/viaduct-hpc/viaduct/mpi/coll"
-	"github.com/viaduct-hpc/viaduct/mpi/coll/colltest"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 

@@ -13,6 +13,6 @@
 // through converter.go, which knows only how a representation.go stores each kind.
 //
 // Operators on elements are in mpi/reduce, and the headers that travel with packed bytes in
-// mpi/core. The package is pure: no I/O, no clock, and no state except caches of the results of
+// internal/mpi/core. The package is pure: no I/O, no clock, and no state except caches of the results of
 // reflection and of the types of f90.go.
 package datatype

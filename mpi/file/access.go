@@ -5,9 +5,9 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
-	"github.com/viaduct-hpc/viaduct/mpi/file/internal/storage"
-	"github.com/viaduct-hpc/viaduct/mpi/file/internal/twophase"
-	"github.com/viaduct-hpc/viaduct/mpi/file/internal/view"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/file/storage"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/file/twophase"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/file/view"
 	"github.com/viaduct-hpc/viaduct/mpi/internal/memory"
 )
 

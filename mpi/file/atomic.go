@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
-	"github.com/viaduct-hpc/viaduct/mpi/file/internal/storage"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/file/storage"
 )
 
 // SetAtomicity sets, on all processes, whether accesses are atomic (MPI_File_set_atomicity;

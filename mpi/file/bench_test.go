@@ -9,11 +9,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest/memory"
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/boot"
 	"github.com/viaduct-hpc/viaduct/mpi/datatype"
 	"github.com/viaduct-hpc/viaduct/mpi/file"
-	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/memory"
 )
 
 // cube is the side of the array of BenchmarkBlocks: 64 MiB of float64.

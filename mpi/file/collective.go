@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
-	"github.com/viaduct-hpc/viaduct/mpi/file/internal/exchange"
-	"github.com/viaduct-hpc/viaduct/mpi/file/internal/storage"
-	"github.com/viaduct-hpc/viaduct/mpi/file/internal/twophase"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/file/exchange"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/file/storage"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/file/twophase"
 )
 
 // A collective is a collective operation. err is an error of this rank; with one, the operation only

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/viaduct-hpc/viaduct/mpi/file/internal/storage"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/file/storage"
 )
 
 // A Dir is a directory of files. The standard has no such calls: its files are opened and deleted by

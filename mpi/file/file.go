@@ -8,9 +8,9 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
-	"github.com/viaduct-hpc/viaduct/mpi/file/internal/exchange"
-	"github.com/viaduct-hpc/viaduct/mpi/file/internal/shared"
-	"github.com/viaduct-hpc/viaduct/mpi/file/internal/storage"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/file/exchange"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/file/shared"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/file/storage"
 	"github.com/viaduct-hpc/viaduct/mpi/internal/team"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
-	"github.com/viaduct-hpc/viaduct/mpi/file/internal/storage"
-	"github.com/viaduct-hpc/viaduct/mpi/file/internal/twophase"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/file/storage"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/file/twophase"
 )
 
 // hints are the hints of a file (MPI-4.1, 14.2.8), under the names of ROMIO.

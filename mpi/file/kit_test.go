@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	_ "github.com/viaduct-hpc/viaduct/bmi/bmitest"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest"
 	_ "github.com/viaduct-hpc/viaduct/methods/tcp"
 	_ "github.com/viaduct-hpc/viaduct/methods/via"
 	"github.com/viaduct-hpc/viaduct/mpi"
@@ -16,7 +17,6 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/file"
 	"github.com/viaduct-hpc/viaduct/mpi/info"
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
-	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

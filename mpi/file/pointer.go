@@ -7,7 +7,7 @@ import (
 	"math"
 
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
-	"github.com/viaduct-hpc/viaduct/mpi/file/internal/view"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/file/view"
 )
 
 // Seek sets this process's pointer (MPI_File_seek; MPI-4.1, 14.4.3). offset counts etypes, from the

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
 	"github.com/viaduct-hpc/viaduct/mpi"
-	"github.com/viaduct-hpc/viaduct/mpi/core"
 )
 
 // running runs an operation that has been prepared.

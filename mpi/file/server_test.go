@@ -8,12 +8,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest"
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/datatype"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 	"github.com/viaduct-hpc/viaduct/mpi/file"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
-	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
 // TestServerKilled: a server of the file system is killed before a collective write, or amid it. All

@@ -7,7 +7,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/datatype"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
-	"github.com/viaduct-hpc/viaduct/mpi/file/internal/view"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/file/view"
 )
 
 // DisplacementCurrent, as a displacement, is the place of the shared pointer. A file with

@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
-	"github.com/viaduct-hpc/viaduct/mpi/file/internal/posix"
-	"github.com/viaduct-hpc/viaduct/mpi/file/internal/pvfs"
-	"github.com/viaduct-hpc/viaduct/mpi/file/internal/storage"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/file/posix"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/file/pvfs"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/file/storage"
 )
 
 // The prefixes of names. Without one, the file is one of the operating system.

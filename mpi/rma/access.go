@@ -5,12 +5,12 @@ import (
 	"runtime"
 
 	"github.com/viaduct-hpc/viaduct/internal/move"
+	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
 	"github.com/viaduct-hpc/viaduct/mpi"
-	"github.com/viaduct-hpc/viaduct/mpi/core"
 	"github.com/viaduct-hpc/viaduct/mpi/datatype"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
-	"github.com/viaduct-hpc/viaduct/mpi/rma/apply"
-	"github.com/viaduct-hpc/viaduct/mpi/rma/wire"
+	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/apply"
+	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/wire"
 )
 
 // The operations (MPI-4.1, 12.3). None of them waits. Each returns a Request, which may be ignored:

@@ -7,8 +7,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/move"
 	"github.com/viaduct-hpc/viaduct/internal/spin"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
-	"github.com/viaduct-hpc/viaduct/mpi/rma/apply"
-	"github.com/viaduct-hpc/viaduct/mpi/rma/wire"
+	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/apply"
+	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/wire"
 )
 
 // Operations on memory within reach: that of this process, and that of processes of this host in a

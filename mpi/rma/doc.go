@@ -32,6 +32,6 @@
 // are synchronisation; pause.go lets others run meanwhile.
 //
 // rma/epoch has the rules of synchronisation, rma/apply the atomic operations, rma/share memory and
-// locks that processes share, rma/wire the bodies of calls. mpi/core carries the calls, in packets
+// locks that processes share, rma/wire the bodies of calls. internal/mpi/core carries the calls, in packets
 // that docs/protocol-mpi.md describes.
 package rma

@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/datatype"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 	"github.com/viaduct-hpc/viaduct/mpi/info"
-	"github.com/viaduct-hpc/viaduct/mpi/rma/apply"
+	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/apply"
 )
 
 // CreateDynamic makes a window without memory; Attach adds memory later. All processes of c call it

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/viaduct-hpc/viaduct/mpi"
-	"github.com/viaduct-hpc/viaduct/mpi/rma/epoch"
+	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/epoch"
 )
 
 // Flush waits until all operations of this process at rank are complete, there, too. It returns the

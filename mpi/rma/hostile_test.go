@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/viaduct-hpc/viaduct/mpi/core"
-	"github.com/viaduct-hpc/viaduct/mpi/rma/wire"
+	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
+	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/wire"
 )
 
 // A victim is a window whose memory lies between other memory.

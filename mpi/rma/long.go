@@ -4,9 +4,9 @@ import (
 	"context"
 	"math"
 
-	"github.com/viaduct-hpc/viaduct/mpi/core"
+	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
-	"github.com/viaduct-hpc/viaduct/mpi/rma/wire"
+	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/wire"
 )
 
 // A long put or get is an announced message of the engine, between the origin's memory and the

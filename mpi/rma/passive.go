@@ -3,12 +3,12 @@ package rma
 import (
 	"context"
 
+	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
 	"github.com/viaduct-hpc/viaduct/internal/spin"
 	"github.com/viaduct-hpc/viaduct/mpi"
-	"github.com/viaduct-hpc/viaduct/mpi/core"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
-	"github.com/viaduct-hpc/viaduct/mpi/rma/epoch"
-	"github.com/viaduct-hpc/viaduct/mpi/rma/wire"
+	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/epoch"
+	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/wire"
 )
 
 // A LockType says which others may lock a rank at the same time (MPI-4.1, 12.5.3).

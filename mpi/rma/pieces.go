@@ -2,8 +2,8 @@ package rma
 
 import (
 	"github.com/viaduct-hpc/viaduct/mpi/datatype"
-	"github.com/viaduct-hpc/viaduct/mpi/rma/apply"
-	"github.com/viaduct-hpc/viaduct/mpi/rma/wire"
+	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/apply"
+	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/wire"
 )
 
 // pieces divides an operation into pieces of whole elements.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/datatype"
-	"github.com/viaduct-hpc/viaduct/mpi/rma/apply"
+	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/apply"
 )
 
 // Most puts and gets within a host are of contiguous memory at both ends, and most elements that are

@@ -3,10 +3,10 @@ package rma
 import (
 	"errors"
 
-	"github.com/viaduct-hpc/viaduct/mpi/core"
+	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
-	"github.com/viaduct-hpc/viaduct/mpi/rma/apply"
-	"github.com/viaduct-hpc/viaduct/mpi/rma/wire"
+	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/apply"
+	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/wire"
 )
 
 // Operations on memory out of reach: calls that the target's server executes. An operation is one or

@@ -4,11 +4,11 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/viaduct-hpc/viaduct/mpi/core"
+	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
 	"github.com/viaduct-hpc/viaduct/mpi/datatype"
-	"github.com/viaduct-hpc/viaduct/mpi/rma/apply"
-	"github.com/viaduct-hpc/viaduct/mpi/rma/epoch"
-	"github.com/viaduct-hpc/viaduct/mpi/rma/wire"
+	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/apply"
+	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/epoch"
+	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/wire"
 )
 
 // A server executes what other processes ask of this process's part of a window, when it arrives,

@@ -6,13 +6,13 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/attr"
-	"github.com/viaduct-hpc/viaduct/mpi/core"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 	"github.com/viaduct-hpc/viaduct/mpi/internal/bridge"
-	"github.com/viaduct-hpc/viaduct/mpi/rma/epoch"
-	"github.com/viaduct-hpc/viaduct/mpi/rma/share"
+	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/epoch"
+	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/share"
 )
 
 // within is the inside of package mpi.

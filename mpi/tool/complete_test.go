@@ -12,18 +12,18 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/bmi/about"
+	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
+	"github.com/viaduct-hpc/viaduct/internal/nic/shm"
+	"github.com/viaduct-hpc/viaduct/internal/nic/udp"
+	"github.com/viaduct-hpc/viaduct/internal/nic/udp/dgram"
+	"github.com/viaduct-hpc/viaduct/internal/nic/udp/reliable"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/guest"
 	"github.com/viaduct-hpc/viaduct/methods/tcp"
 	"github.com/viaduct-hpc/viaduct/methods/via"
-	"github.com/viaduct-hpc/viaduct/methods/via/nic/shm"
-	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp"
-	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram"
-	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/reliable"
 	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
 	"github.com/viaduct-hpc/viaduct/mpi"
-	"github.com/viaduct-hpc/viaduct/mpi/core"
 	"github.com/viaduct-hpc/viaduct/mpi/tool"
 	"github.com/viaduct-hpc/viaduct/plugins"
-	"github.com/viaduct-hpc/viaduct/plugins/guest"
 )
 
 // leaves returns the fields of a structure of which there must be variables, and checks that each has

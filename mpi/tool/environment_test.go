@@ -33,7 +33,7 @@ var notSettings = map[string]string{
 }
 
 // notLibrary are folders of programs and of helpers of tests.
-var notLibrary = []string{"mpi/launch", "mpi/pmi/hydratest", "methods/methodtest"}
+var notLibrary = []string{"internal/mpi/launch", "internal/mpi/pmi/hydratest", "methods/methodtest"}
 
 // TestEveryEnvironmentVariableIsAControl reads the source: each variable that the library reads is a
 // control variable, or one of notSettings.
@@ -46,7 +46,7 @@ func TestEveryEnvironmentVariableIsAControl(t *testing.T) {
 			shown[c.Env] = true
 		}
 	})
-	read := environment(t, "../..", "bmi", "mpi", "methods", "plugins")
+	read := environment(t, "../..", "bmi", "mpi", "methods", "plugins", "internal/mpi", "internal/nic", "internal/plugins", "internal/progress", "internal/tcp", "internal/via")
 	assert.Greater(t, len(read), 20)
 	for name, where := range read {
 		assert.True(t, shown[name] || notSettings[name] != "", "%s, which %s reads, is no control variable", name, where)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/bmi/bmitest"
+	"github.com/viaduct-hpc/viaduct/internal/mpi/core/wire"
 	"github.com/viaduct-hpc/viaduct/mpi"
-	"github.com/viaduct-hpc/viaduct/mpi/core/wire"
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 	"github.com/viaduct-hpc/viaduct/mpi/tool"
 )

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/mpi/core/wire"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/mpi"
-	"github.com/viaduct-hpc/viaduct/mpi/core/wire"
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 	"github.com/viaduct-hpc/viaduct/mpi/rma"
 	"github.com/viaduct-hpc/viaduct/mpi/tool"

@@ -14,10 +14,10 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi/about"
 	"github.com/viaduct-hpc/viaduct/internal/golden"
+	"github.com/viaduct-hpc/viaduct/internal/plugins/guest"
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/tool"
 	"github.com/viaduct-hpc/viaduct/plugins"
-	"github.com/viaduct-hpc/viaduct/plugins/guest"
 )
 
 // listed are the methods of the page.

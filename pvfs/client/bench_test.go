@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
-	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
 // BenchmarkNames measures files without data: create, stat with empty caches, list with attributes, and remove.

@@ -6,7 +6,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/viaduct-hpc/viaduct/pvfs/datatype"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/datatype"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 

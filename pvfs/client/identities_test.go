@@ -8,10 +8,10 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/authority"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/server"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
-	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
-	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
 
 // TestIdentitiesOfCertificates: a client over tcps acts only for the users that the server's identities list for the name in its

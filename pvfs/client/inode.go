@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/stripe"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
-	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
 )
 
 // An inode is the cache of one object. There is one for each handle in use, so that all users of this client see its own changes.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/viaduct-hpc/viaduct/pvfs/datatype"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/datatype"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 

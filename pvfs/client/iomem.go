@@ -4,7 +4,7 @@ import (
 	"iter"
 	"sort"
 
-	"github.com/viaduct-hpc/viaduct/pvfs/datatype"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/datatype"
 )
 
 // memory is the bytes of an I/O in order: one buffer, or several that count as one.

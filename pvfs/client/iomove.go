@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/viaduct-hpc/viaduct/pvfs/datatype"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/datatype"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/rpc"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
-	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 )
 
 // Sizes of a SMALL_IO request without its data: the fixed part, rounded up, and one node of the file request.

@@ -14,9 +14,9 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/fault"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/rpc"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
-	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
 )
 
 // An FS is a view of a mounted file system. A view acts for a user. It has a context for the methods that take none, and may be

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/viaduct-hpc/viaduct/pvfs/datatype"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/datatype"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/viaduct-hpc/viaduct/pvfs/datatype"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/datatype"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 

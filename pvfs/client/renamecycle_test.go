@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest"
 	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
-	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
 // TestDirectoriesIntoEachOther: clients that move directories into each other at the same time never cut them off from the root.

@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/nic/udp/secure"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/server"
 	"github.com/viaduct-hpc/viaduct/methods/via"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
-	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/secure"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
-	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
-	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
 
 // TestIdentitiesOfStaticKeys: the same for keys of via+udp, also if the servers share a key and connect to each other with it.

@@ -14,7 +14,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// These tests are about features that stock servers lack. The fake lacks them here too. pvfs/fstest/clientfs tests the same with
+// These tests are about features that stock servers lack. The fake lacks them here too. internal/pvfs/fstest/clientfs tests the same with
 // real stock servers.
 
 // TestAttributesOfRoot: a stock server lets every user set attributes of an object that belongs to root and has no datafiles.

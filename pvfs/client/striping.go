@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/stripe"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
-	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
 )
 
 // Striping says how the data of a new file is spread over servers. Zero fields take the setting of the directory, or else of the

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
-	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
 )
 
 // TestOpenFilesAfterChmod: a file that was open when its mode changed stays usable. On other mounts only the owner can still use

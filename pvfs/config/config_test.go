@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/stripe"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
-	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
 )
 
 func read(t testing.TB, name string) string {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/stripe"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
-	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
 )
 
 // Limits of a configuration.

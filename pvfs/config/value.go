@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/stripe"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
-	"github.com/viaduct-hpc/viaduct/pvfs/stripe"
 )
 
 // applier applies settings to a configuration, one after another.

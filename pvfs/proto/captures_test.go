@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/replay"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
-	"github.com/viaduct-hpc/viaduct/pvfs/replay"
 )
 
 // captures is the folder of captured sessions, which are not part of the module: beside the checkout, or below VIADUCT_SHARED.
@@ -28,7 +28,7 @@ const probes = "probes.pcap"
 
 // TestCuts is TestSessions with the cuts of the captures, which are part of the module.
 func TestCuts(t *testing.T) {
-	files, err := filepath.Glob("../replay/testdata/*.gz")
+	files, err := filepath.Glob("../../internal/pvfs/replay/testdata/*.gz")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, file := range files {

@@ -16,8 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/certtest"
 	"github.com/viaduct-hpc/viaduct/pvfs/usercert"
-	"github.com/viaduct-hpc/viaduct/pvfs/usercert/certtest"
 )
 
 // TestVerify: the authority accepts only certificates that it signed itself and that are valid.

@@ -8,10 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/certtest"
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 	"github.com/viaduct-hpc/viaduct/pvfs/usercert"
-	"github.com/viaduct-hpc/viaduct/pvfs/usercert/certtest"
 )
 
 // TestCertificateFiles: a certificate signs credentials if the key is its own and only its owner can read it.

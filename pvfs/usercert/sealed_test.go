@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/certtest"
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 	"github.com/viaduct-hpc/viaduct/pvfs/usercert"
-	"github.com/viaduct-hpc/viaduct/pvfs/usercert/certtest"
 )
 
 func TestSealed(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/cli"
 	"github.com/viaduct-hpc/viaduct/internal/cli/pvfs"
 	"github.com/viaduct-hpc/viaduct/internal/cli/pvfsd"
+	mpiexec "github.com/viaduct-hpc/viaduct/internal/mpi/launch/command"
 	mpibench "github.com/viaduct-hpc/viaduct/internal/mpiperf/command"
-	mpiexec "github.com/viaduct-hpc/viaduct/mpi/launch/command"
 )
 
 // A program is one of the commands in cmd.

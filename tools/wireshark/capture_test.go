@@ -7,8 +7,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram"
-	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/dgram/kernel"
+	"github.com/viaduct-hpc/viaduct/internal/nic/udp/dgram"
+	"github.com/viaduct-hpc/viaduct/internal/nic/udp/dgram/kernel"
 )
 
 // A datagram that was sent.

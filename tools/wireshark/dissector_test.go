@@ -15,13 +15,13 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/nic/udp"
+	"github.com/viaduct-hpc/viaduct/internal/nic/udp/secure"
+	"github.com/viaduct-hpc/viaduct/internal/nic/udp/wire"
+	viawire "github.com/viaduct-hpc/viaduct/internal/via/wire"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/methods/via"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
-	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp"
-	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/secure"
-	"github.com/viaduct-hpc/viaduct/methods/via/nic/udp/wire"
-	viawire "github.com/viaduct-hpc/viaduct/methods/via/wire"
 )
 
 // provider is a udp.Provider under a name of its own, whose datagrams are captured.

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	_ "github.com/viaduct-hpc/viaduct/internal/nic/shm"
 	_ "github.com/viaduct-hpc/viaduct/methods/via"
-	_ "github.com/viaduct-hpc/viaduct/methods/via/nic/shm"
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/boot"
 )

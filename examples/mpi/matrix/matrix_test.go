@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/examples/mpi/internal/job"
-	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest"
 )
 
 func TestMatrix(t *testing.T) {

@@ -8,11 +8,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/certtest"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/ldapusers/ldaptest"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
-	"github.com/viaduct-hpc/viaduct/pvfs/ldapusers/ldaptest"
-	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
-	"github.com/viaduct-hpc/viaduct/pvfs/usercert/certtest"
 )
 
 // TestGetUserCert: a user gets a certificate for a password, and works with it from then on.

@@ -7,8 +7,8 @@ import (
 	"syscall"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/fuse"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
-	"github.com/viaduct-hpc/viaduct/pvfs/fuse"
 )
 
 // apart fails if the target of a copy is its source or inside it, or if an existing object is in the way. It also finds out

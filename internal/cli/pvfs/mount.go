@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
-	"github.com/viaduct-hpc/viaduct/pvfs/fuse"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/fuse"
 )
 
 func (a *App) mountCommand() *cobra.Command {

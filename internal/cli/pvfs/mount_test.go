@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/internal/notifytest"
-	"github.com/viaduct-hpc/viaduct/pvfs/fuse"
-	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/fuse"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest"
 )
 
 // needFUSE skips a test if nothing can be mounted.

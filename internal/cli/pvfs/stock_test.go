@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest/stock"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
-	"github.com/viaduct-hpc/viaduct/pvfs/pvfstest/stock"
 )
 
 // These tests run commands and stock tools against stock servers; docs/orangefs.md.

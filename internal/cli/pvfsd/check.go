@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/viaduct-hpc/viaduct/pvfs/store"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/store"
 )
 
 func (a *App) checkCommand() *cobra.Command {

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/store"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
-	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
 // checkTree checks the stores of all servers of a file system, and then the references between them. It skips servers whose

@@ -4,5 +4,5 @@
 // finds the configuration, the server in it and its folder, statistics.go prints counters, exit.go has the exit codes, root.go
 // puts everything together. internal/cli/program has the parts shared with other programs.
 //
-// pvfs/server is the server itself, and pvfs/store its storage. The imports of cmd/pvfsd decide which network methods there are.
+// internal/pvfs/server is the server itself, and internal/pvfs/store its storage. The imports of cmd/pvfsd decide which network methods there are.
 package pvfsd

@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
-	"github.com/viaduct-hpc/viaduct/pvfs/server"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/server"
 )
 
 // Exit codes of the pvfsd command, which its help text lists.

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
-	"github.com/viaduct-hpc/viaduct/pvfs/server"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/server"
 )
 
 func (a *App) mkfsCommand() *cobra.Command {

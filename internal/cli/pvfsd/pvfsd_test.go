@@ -17,12 +17,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 	_ "github.com/viaduct-hpc/viaduct/bmi/bmitest"
 	"github.com/viaduct-hpc/viaduct/internal/logtext"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/rpc"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/store"
 	_ "github.com/viaduct-hpc/viaduct/methods/tcp"
 	_ "github.com/viaduct-hpc/viaduct/methods/via"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
-	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
-	"github.com/viaduct-hpc/viaduct/pvfs/store"
 )
 
 // far is a limit that only a hang reaches.

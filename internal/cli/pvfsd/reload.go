@@ -11,9 +11,9 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/keyfile"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/server"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
-	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
 
 // A reloader obeys the signals of a running server.

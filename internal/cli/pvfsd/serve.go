@@ -16,9 +16,9 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/rpc"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/server"
 	"github.com/viaduct-hpc/viaduct/internal/sharedkey"
-	"github.com/viaduct-hpc/viaduct/pvfs/rpc"
-	"github.com/viaduct-hpc/viaduct/pvfs/server"
 )
 
 type serveOptions struct {

@@ -3,7 +3,7 @@ package pvfsd
 import (
 	"fmt"
 
-	"github.com/viaduct-hpc/viaduct/pvfs/server"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/server"
 )
 
 // fieldsOf returns the rows that are not 0 as fields of a log line.

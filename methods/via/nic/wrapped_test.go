@@ -8,11 +8,11 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi/about"
 	"github.com/viaduct-hpc/viaduct/bmi/netstats"
+	"github.com/viaduct-hpc/viaduct/internal/nic/fault"
+	simnic "github.com/viaduct-hpc/viaduct/internal/nic/sim"
+	"github.com/viaduct-hpc/viaduct/internal/nic/trace"
 	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
-	"github.com/viaduct-hpc/viaduct/methods/via/nic/fault"
-	simnic "github.com/viaduct-hpc/viaduct/methods/via/nic/sim"
-	"github.com/viaduct-hpc/viaduct/methods/via/nic/trace"
 )
 
 // A counter is a provider whose devices and ports count; the simulated ones that

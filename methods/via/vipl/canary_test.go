@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	simnic "github.com/viaduct-hpc/viaduct/internal/nic/sim"
 	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
-	simnic "github.com/viaduct-hpc/viaduct/methods/via/nic/sim"
 	"github.com/viaduct-hpc/viaduct/methods/via/vipl/vipltest"
 )
 

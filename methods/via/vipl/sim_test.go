@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	simnic "github.com/viaduct-hpc/viaduct/internal/nic/sim"
 	"github.com/viaduct-hpc/viaduct/internal/sim"
-	simnic "github.com/viaduct-hpc/viaduct/methods/via/nic/sim"
 	"github.com/viaduct-hpc/viaduct/methods/via/vipl/vipltest"
 )
 

@@ -10,10 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/nic/fault"
+	simnic "github.com/viaduct-hpc/viaduct/internal/nic/sim"
 	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
-	"github.com/viaduct-hpc/viaduct/methods/via/nic/fault"
-	simnic "github.com/viaduct-hpc/viaduct/methods/via/nic/sim"
 	"github.com/viaduct-hpc/viaduct/methods/via/vipl"
 )
 

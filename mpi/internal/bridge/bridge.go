@@ -8,7 +8,7 @@ package bridge
 import (
 	"context"
 
-	"github.com/viaduct-hpc/viaduct/mpi/core"
+	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
 )
 
 // Calls are functions of package mpi: Comm, Request and Call are its types of these names.

@@ -15,8 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/mpi/pmi/hydratest"
 	"github.com/viaduct-hpc/viaduct/internal/programs"
-	"github.com/viaduct-hpc/viaduct/mpi/pmi/hydratest"
 )
 
 // timeMax limits a job.

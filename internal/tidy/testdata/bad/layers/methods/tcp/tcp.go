@@ -1,4 +1,4 @@
 // Package tcp sees no other method.
 package tcp
 
-import _ "github.com/viaduct-hpc/viaduct/methods/via/wire"
+import _ "github.com/viaduct-hpc/viaduct/internal/via/wire"

@@ -1,0 +1,251 @@
+package server
+
+import (
+	"context"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/refusal"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// An identity is the user for whom a request is carried out. One without groups is no user.
+type identity struct {
+	uid    uint32
+	groups []uint32 // the first is the primary one
+}
+
+// root reports whether the user has all rights.
+func (who identity) root() bool { return len(who.groups) > 0 && who.uid == 0 }
+
+// in reports whether the user is in a group.
+func (who identity) in(group uint32) bool { return slices.Contains(who.groups, group) }
+
+// prepare makes the checks that all requests have in common, and finds the operation. It checks the client's network and port,
+// the file system, credential and capability, admin mode, and read-only exports.
+func (s *Server) prepare(ctx context.Context, peer bmi.Addr, h *proto.Header, req proto.Request) (*query, *operation, error) {
+	code := req.Op()
+	if code < 0 || int(code) >= len(table) || table[code] == nil {
+		return nil, nil, proto.ENOSYS
+	}
+	op := table[code]
+	f := fieldsOf(req)
+	from := s.origin(peer)
+	rules := s.rules.Load()
+	if nets := rules.security.TrustedNetworks; len(nets) > 0 && from != "" && !nets.Match(from) {
+		s.refusals.Note(refusal.Network, from, "operation", int32(code))
+		return nil, nil, proto.EACCES
+	}
+	if f.hasFS && f.fs != s.fs.ID {
+		return nil, nil, proto.EINVAL
+	}
+	q := &query{ctx: ctx, peer: peer, rules: rules, header: h, req: req}
+	var err error
+	if q.user, err = s.otherUser(peer, from); err != nil {
+		return nil, nil, err
+	}
+	if err := s.checkCapability(q); err != nil {
+		return nil, nil, err
+	}
+	if q.fromServer() {
+		from = "" // rules for clients do not apply to servers
+	}
+	if !rules.trustedPort(from) {
+		s.refusals.Note(refusal.Network, from, "operation", int32(code))
+		return nil, nil, proto.EACCES
+	}
+	if op.changes != nil && op.changes(req) {
+		if !op.manages && s.admin.mode.Load() == modeAdmin {
+			s.refusals.Note(refusal.AdminMode, from)
+			return nil, nil, proto.EAGAIN
+		}
+		if rules.export.ReadOnly.Match(from) {
+			s.refusals.Note(refusal.ReadOnly, from, "operation", int32(code))
+			return nil, nil, proto.EROFS
+		}
+	}
+	if f.cred != nil {
+		if err := s.identify(q, f.cred, from); err != nil {
+			return nil, nil, err
+		}
+	}
+	return q, op, nil
+}
+
+// origin is a client's address as patterns match it: the source of its packets. It is empty for a request of this process.
+func (s *Server) origin(peer bmi.Addr) string {
+	if peer.IsZero() {
+		return ""
+	}
+	text := peer.String()
+	if ep := s.ep.Load(); ep != nil {
+		if source := ep.SourceAddr(peer); source.IsValid() {
+			scheme, _, _ := strings.Cut(text, "://")
+			return scheme + "://" + source.String()
+		}
+	}
+	return text
+}
+
+// trustedPort reports whether a client's port is one of TrustedPorts. An address without a port is trusted.
+func (r *rules) trustedPort(from string) bool {
+	sec := r.security
+	if sec.TrustedPortFirst == 0 && sec.TrustedPortLast == 0 {
+		return true
+	}
+	_, address, _ := strings.Cut(from, "://")
+	_, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return true
+	}
+	port, err := strconv.Atoi(text)
+	return err == nil && sec.TrustedPortFirst <= port && port <= sec.TrustedPortLast
+}
+
+// identify takes the identity from a credential. If the identity is squashed, it changes the owner in requests that name one.
+func (s *Server) identify(q *query, c *proto.Credential, from string) error {
+	if len(c.Groups) == 0 || len(c.Groups) > proto.MaxGroups {
+		return proto.EINVAL
+	}
+	q.who = identity{c.User, c.Groups}
+	if err := s.authenticate(q, c, from); err != nil {
+		return err // also if it has expired: a new capability would not help
+	}
+	if s.expired(c.Timeout) {
+		s.refusals.Note(refusal.OldCredential, s.origin(q.peer), "uid", c.User, "ended", c.Timeout)
+		return proto.EAGAIN
+	}
+	s.admin.users.note(q.who.uid, s.clock())
+	e := q.rules.export
+	rootly := q.who.uid == 0 || q.who.groups[0] == 0
+	switch {
+	case from == "": // not from a client
+		return nil
+	case e.AllSquash.Match(from):
+	case rootly && e.RootSquash.Match(from) && !e.RootSquashExceptions.Match(from):
+	default:
+		return nil
+	}
+	q.who = identity{e.AnonUID, []uint32{e.AnonGID}}
+	squashed := *c
+	squashed.User, squashed.Groups = e.AnonUID, q.who.groups
+	*c = squashed
+	if a := ownerOf(q.req); a != nil {
+		a.Owner, a.Group = e.AnonUID, e.AnonGID
+	}
+	return nil
+}
+
+// expired reports whether an expiry time has passed.
+func (s *Server) expired(at time.Time) bool {
+	if s.fs.Security.TurnOffTimeouts || s.admin.noTimeouts.Load() {
+		return false
+	}
+	return s.clock().After(at)
+}
+
+// group is the group of a new object that the query makes: the one of its hint, or the first of the credential. EPERM: the
+// credential does not have the group of the hint.
+func (q *query) group() (uint32, error) {
+	for _, h := range q.header.Hints {
+		if h.Type == proto.HintOwnerGID && uint32(h.Value) != anybody {
+			if g := uint32(h.Value); q.who.uid == 0 || q.who.in(g) {
+				return g, nil
+			}
+			if q.certified && len(q.who.groups) > 0 {
+				break // the client does not know the groups of its certificate, and names a group of its own machine
+			}
+			return 0, proto.EPERM
+		}
+	}
+	if len(q.who.groups) == 0 {
+		return 0, proto.EINVAL
+	}
+	return q.who.groups[0], nil
+}
+
+// anybody stands for the id in the credential.
+const anybody = 0xffffffff
+
+// hint returns the value of a hint of a type.
+func (q *query) hint(t proto.HintType) (uint64, bool) {
+	for _, h := range q.header.Hints {
+		if h.Type == t {
+			return h.Value, true
+		}
+	}
+	return 0, false
+}
+
+// near is the metafile or parent that the request names in its hint; 0 if there is none.
+func (q *query) near() proto.Handle {
+	v, _ := q.hint(proto.HintHandle)
+	return proto.Handle(v)
+}
+
+// parent is the directory of the hint as an argument for may; empty if there is no hint.
+func (q *query) parent() []proto.Handle {
+	if near := q.near(); near != 0 {
+		return []proto.Handle{near}
+	}
+	return nil
+}
+
+// may checks that the capability lists all these handles and allows at least one of the rights: EACCES. A right of 0 is always
+// given. A request with the null capability may do only what needs no right.
+func (q *query) may(rights proto.OpMask, handles ...proto.Handle) error {
+	c := &q.header.Capability
+	if q.trust == nothing {
+		if rights == 0 {
+			return nil
+		}
+		return proto.EACCES
+	}
+	for _, h := range handles {
+		if !slices.Contains(c.Handles, h) {
+			return proto.EACCES
+		}
+	}
+	if rights != 0 && c.Mask&rights == 0 {
+		return proto.EACCES
+	}
+	return nil
+}
+
+// mayAll is may, but the capability must allow all these rights.
+func (q *query) mayAll(rights proto.OpMask, handles ...proto.Handle) error {
+	if q.header.Capability.Mask&rights != rights {
+		return proto.EACCES
+	}
+	return q.may(rights, handles...)
+}
+
+// mustShow checks on a strict server that the client's capability lists these handles and, if rights is not 0, has one of the
+// rights. EACCES.
+func (s *Server) mustShow(q *query, rights proto.OpMask, handles ...proto.Handle) error {
+	if !s.cfg.Strict {
+		return nil
+	}
+	if q.trust == nothing {
+		return proto.EACCES
+	}
+	return q.may(rights, handles...)
+}
+
+// fromServer reports whether another server of the file system sent the request.
+func (q *query) fromServer() bool { return q.trust == server }
+
+// mayBeFromServer reports whether a request comes from another server, or looks like one of a stock server. A stock server shows
+// only a capability for everything, which is believed only in a file system without a key.
+func (s *Server) mayBeFromServer(q *query) bool {
+	return q.fromServer() || !s.signs() && q.header.Capability.Mask == proto.MayAll
+}
+
+// administrator reports whether the sender's capability is one that only uid 0 and servers get.
+func (q *query) administrator() bool {
+	return q.trust != nothing && q.header.Capability.Mask&proto.MayAdmin != 0
+}

@@ -1,0 +1,45 @@
+package server
+
+import (
+	"context"
+
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/store"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// mayMove reports whether a query may say that an object of directory dir is in directory to now: it may if it may remove it from
+// dir.
+func (s *Server) mayMove(q *query, dir, to proto.Handle) bool {
+	_, err := s.target(to)
+	return err == nil && dir != 0 && q.near() == dir && q.may(proto.MayRemove, dir) == nil
+}
+
+// noteMoved notes in an object of this server that it is in directory to now. From then on the right to remove the object is the
+// right to remove in that directory. It ignores objects of other servers.
+func (s *Server) noteMoved(tx *store.Tx, q *query, dir, h, to proto.Handle) error {
+	if !s.ownedBy(h, s.me) || !s.mayMove(q, dir, to) {
+		return nil
+	}
+	o, err := tx.Get(h)
+	if err != nil || o.Parent != dir {
+		return nil
+	}
+	switch o.Type {
+	case proto.TypeMetafile, proto.TypeDirectory, proto.TypeSymlink:
+		o.Parent = to
+		return tx.Put(h, o)
+	}
+	return nil
+}
+
+// tellMoved tells the server of an object about its new directory, if that is another server. It waits for the answer. If there
+// is none, the server is told later.
+func (s *Server) tellMoved(q *query, dir, h, to proto.Handle) {
+	owner, ok := s.fs.Owner(h)
+	if !ok || owner == s.me || !s.mayMove(q, dir, to) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(q.ctx, tellPatience)
+	defer cancel()
+	s.giveSurely(ctx, notice{to: owner, near: dir, part: h, hint: proto.MovesHint(h, to)})
+}

@@ -1,0 +1,198 @@
+package server
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/store"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// A signed capability says when and for which user it was issued. When a change of the mode, the owner or the access control list
+// of an object reduces a user's rights, the object's server notes the time. So does each server with bytes or entries of the
+// object. A capability issued before that is then refused with EAGAIN, and its user gets a new one. Capabilities of the owner and
+// of root stay valid: a file that was opened for writing can be written after its mode was changed, and both could restore any
+// right. A capability that another user got for an open file also stays valid, until its time-out or the next start of the
+// server.
+//
+// A withdrawal is recorded in the transaction of the change, and applies from the moment after the commit. A capability issued
+// before that moment may have the old rights. One issued later cannot, because its moment is taken before the attributes are
+// read.
+
+// withdrawals are those that this server knows. The zero value is ready; its methods may be called by any goroutine.
+type withdrawals struct {
+	last atomic.Int64 // see moment
+	some atomic.Bool  // of or before is not empty
+
+	mu     sync.RWMutex
+	of     map[proto.Handle]withdrawal
+	before map[int]int64 // by index of the server: its capabilities issued up to this time (ns) are void
+}
+
+type withdrawal struct {
+	at    int64  // capabilities issued up to this time (ns) are void
+	ended int64  // the same for capabilities for open files
+	owner uint32 // whose capabilities stay valid
+	until int64  // when the withdrawal may be dropped, Unix seconds
+}
+
+// moment is the current time in ns. Each call returns a larger value than the one before.
+func (s *Server) moment() int64 {
+	last := &s.withdrawals.last
+	for {
+		was := last.Load()
+		now := max(s.clock().UnixNano(), was+1)
+		if last.CompareAndSwap(was, now) {
+			return now
+		}
+	}
+}
+
+// hold puts a withdrawal into effect. server is the index of the object's server.
+func (w *withdrawals) hold(server int, h proto.Handle, is withdrawal) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.of == nil {
+		w.of, w.before = map[proto.Handle]withdrawal{}, map[int]int64{}
+	}
+	w.some.Store(true)
+	was, known := w.of[h]
+	if !known && len(w.of) >= withdrawalsMax {
+		w.before[server] = max(w.before[server], is.at)
+		return
+	}
+	is.at, is.ended = max(is.at, was.at), max(is.ended, was.ended)
+	w.of[h] = is
+}
+
+// get is the withdrawal of an object.
+func (w *withdrawals) get(h proto.Handle) withdrawal {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.of[h]
+}
+
+// forget drops the withdrawal was, unless it has been changed since get.
+func (w *withdrawals) forget(h proto.Handle, was withdrawal) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.of[h] == was {
+		delete(w.of, h)
+	}
+}
+
+// void reports whether a capability for an object is void.
+func (w *withdrawals) void(h proto.Handle, c issue) bool {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if c.at <= w.before[c.server] {
+		return true
+	}
+	is, ok := w.of[h]
+	until := is.at
+	if c.open {
+		until = is.ended
+	}
+	return ok && c.at <= until && c.user != is.owner && c.user != 0
+}
+
+// withdrawn reports whether a client's capability, whose signature was verified, is void.
+func (s *Server) withdrawn(c *proto.Capability) bool {
+	if !s.withdrawals.some.Load() || len(c.Handles) == 0 {
+		return false
+	}
+	return s.withdrawals.void(c.Handles[0], s.issueOf(c)) // giveCapability lists the object itself first
+}
+
+// An issue says when, by which server and for which user a capability was issued.
+type issue struct {
+	server int    // by index; -1: none of this file system
+	at     int64  // ns; 0: not known
+	user   uint32 // anybody: not known
+	open   bool   // for an open file
+}
+
+// issuedOpen ends the issuer of a capability for an open file.
+const issuedOpen = " open"
+
+// issuerOf is the Issuer field of a new capability.
+func (s *Server) issuerOf(is issue) string {
+	b := make([]byte, 0, len(issuerPrefix)+len(s.cfg.Alias)+32)
+	b = append(append(b, issuerPrefix...), s.cfg.Alias...)
+	b = strconv.AppendInt(append(b, ' '), is.at, 10)
+	b = strconv.AppendUint(append(b, ' '), uint64(is.user), 10)
+	if is.open {
+		b = append(b, issuedOpen...)
+	}
+	return string(b)
+}
+
+// issueOf parses an Issuer field. Servers' own capabilities, unsigned ones and those of earlier releases name only a server.
+func (s *Server) issueOf(c *proto.Capability) issue {
+	is := issue{server: -1, user: anybody}
+	text, ok := strings.CutPrefix(c.Issuer, issuerPrefix)
+	if !ok {
+		return is
+	}
+	text, is.open = strings.CutSuffix(text, issuedOpen)
+	alias, rest, _ := strings.Cut(text, " ")
+	when, whom, _ := strings.Cut(rest, " ")
+	is.server = s.fs.Index(alias)
+	at, err := strconv.ParseInt(when, 10, 64)
+	user, err2 := strconv.ParseUint(whom, 10, 32)
+	if err == nil && err2 == nil {
+		is.at, is.user = at, uint32(user)
+	}
+	return is
+}
+
+// narrows reports whether a change reduces any user's rights to an object that has capabilities.
+func narrows(before, after *store.Object) bool {
+	switch before.Type {
+	case proto.TypeMetafile, proto.TypeDirectory, proto.TypeSymlink:
+	default:
+		return false
+	}
+	if isFresh(before) {
+		return false
+	}
+	return before.Owner != after.Owner || before.Group != after.Group || before.Perms&^after.Perms != 0
+}
+
+// noteNarrowed records in a transaction of a query that the query reduces rights to an object. withdraw must follow.
+func (s *Server) noteNarrowed(tx *store.Tx, q *query, o *store.Object) error {
+	if !s.signs() {
+		return nil
+	}
+	q.narrowed = o
+	return s.noteWithdrawal(tx, proto.Withdrawal{Object: o.Handle, Owner: o.Owner})
+}
+
+// withdraw voids earlier capabilities for an object, here and on the other servers with bytes or entries of it. It is called
+// after the commit, and waits for those servers for tellPatience at most. A server that does not answer is told later.
+func (s *Server) withdraw(ctx context.Context, o *store.Object) {
+	w := proto.Withdrawal{Object: o.Handle, At: s.moment(), Owner: o.Owner}
+	s.hold(w)
+	told := map[int]bool{s.me: true}
+	ctx, cancel := context.WithTimeout(ctx, tellPatience)
+	defer cancel()
+	var wait sync.WaitGroup
+	for _, part := range slices.Concat(o.Datafiles, o.DistDir.Dirdata) {
+		if to, ok := s.fs.Owner(part); ok && !told[to] {
+			told[to] = true
+			wait.Go(func() { s.giveSurely(ctx, notice{to: to, near: w.Object, part: part, hint: w.Hint()}) })
+		}
+	}
+	wait.Wait()
+}
+
+// hold puts a withdrawal into effect on this server.
+func (s *Server) hold(w proto.Withdrawal) {
+	if server, ok := s.fs.Owner(w.Object); ok {
+		s.withdrawals.hold(server, w.Object, withdrawal{at: w.At, owner: w.Owner, until: s.withdrawnUntil()})
+	}
+}

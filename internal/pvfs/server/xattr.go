@@ -1,0 +1,430 @@
+package server
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/store"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
+)
+
+// Each extended attribute is in a name space. The server's own records of an object appear in a space of their own, and cannot be
+// set there.
+const systemSpace = "system.pvfs2."
+
+var spaces = []string{"system.", "user.", "trusted.", "security."}
+
+// inSpace reports whether a name is in a known space.
+func inSpace(name string) bool {
+	return slices.ContainsFunc(spaces, func(space string) bool {
+		return strings.HasPrefix(name, space) && len(name) > len(space)
+	})
+}
+
+// readable checks a name to be read. ENOENT: there cannot be such an attribute.
+func readable(name string) error {
+	switch {
+	case len(name) > proto.MaxName:
+		return proto.EINVAL
+	case !inSpace(name):
+		return proto.ENOENT
+	}
+	return nil
+}
+
+// writable checks a name and a value to be set.
+func writable(name string, value []byte) error {
+	switch {
+	case len(name) > proto.MaxName, len(value) > proto.MaxXattrValue, strings.HasPrefix(name, systemSpace):
+		return proto.EINVAL
+	case !inSpace(name), strings.ContainsRune(name, 0):
+		return proto.EOPNOTSUPP
+	case (name == aclName || name == aclDefault) && aclEntries(value) == nil:
+		return proto.EINVAL
+	case name == flagsName && len(value) != flagsLen:
+		return proto.EINVAL
+	case name == mirrorName && !bytes.Equal(value, noMirrors):
+		return proto.EOPNOTSUPP
+	}
+	return nil
+}
+
+// Extended attributes that users set and that have a meaning: the flags of a file, which are also attributes of it, and when to
+// copy it to mirrors, which this server does not do.
+const (
+	flagsName  = "user.pvfs2.meta_hint"
+	flagsLen   = 8
+	mirrorName = "user.pvfs2.mirror.mode"
+)
+
+// noMirrors is the only value that mirrorName accepts.
+var noMirrors = []byte{100, 0, 0, 0}
+
+// missing is the status of an attribute that does not exist, as stock servers return it.
+func missing(err error) error {
+	if proto.StatusOf(err) == proto.ENODATA {
+		return proto.ENOENT
+	}
+	return err
+}
+
+// xattrOf reads an extended attribute, a user's or a server's.
+func xattrOf(tx *store.Tx, h proto.Handle, o *store.Object, name string) ([]byte, error) {
+	if key, ok := strings.CutPrefix(name, systemSpace); ok {
+		for _, v := range visible(o) {
+			if v.key == key {
+				return v.value(), nil
+			}
+		}
+		return nil, proto.ENOENT
+	}
+	v, err := tx.Xattr(h, name)
+	return v, missing(err)
+}
+
+// getEattr reads extended attributes. It succeeds if at least one exists.
+func (s *Server) getEattr(q *query, req *proto.GetEattrReq) (*proto.GetEattrResp, error) {
+	n := len(req.Keys)
+	if n < 1 || n > proto.MaxXattrs || len(req.Sizes) != n {
+		return nil, proto.EINVAL
+	}
+	if from, ok := proto.ParseScrubKey(req.Keys[0]); ok && n == 1 {
+		return s.reportScrub(q, from)
+	}
+	if n == 1 && req.Keys[0] == proto.DamageKey {
+		return s.damageOf(q, req.Handle)
+	}
+	for _, name := range req.Keys {
+		if err := readable(name); err != nil {
+			return nil, err
+		}
+		if err := s.mustShow(q, rightToRead(name), req.Handle); err != nil {
+			return nil, err
+		}
+	}
+	resp := &proto.GetEattrResp{}
+	err := s.store.View(func(tx *store.Tx) error {
+		o, err := tx.Get(req.Handle)
+		if err == nil {
+			resp.Values, resp.Errors, err = readXattrs(tx, req.Handle, &o, req.Keys, req.Sizes)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// rightToRead is the right needed to read an extended attribute, as in xattr(7).
+func rightToRead(name string) proto.OpMask {
+	switch {
+	case strings.HasPrefix(name, "user."):
+		return proto.MayRead
+	case strings.HasPrefix(name, "trusted."):
+		return proto.MayAdmin
+	}
+	return 0
+}
+
+// readXattrs reads several attributes. If none can be read, the error is that of the first. ERANGE: the value does not fit; that
+// counts as success, because the attribute exists.
+func readXattrs(tx *store.Tx, h proto.Handle, o *store.Object, names []string, sizes []int64) ([][]byte, []proto.Status, error) {
+	values, status := make([][]byte, len(names)), make([]proto.Status, len(names))
+	found := false
+	for i, name := range names {
+		v, err := xattrOf(tx, h, o, name)
+		switch {
+		case err != nil:
+			status[i] = proto.StatusOf(err)
+			continue
+		case int64(len(v)) > sizes[i]:
+			status[i] = proto.ERANGE
+		default:
+			values[i] = v
+		}
+		found = true
+	}
+	if !found {
+		return nil, nil, status[0]
+	}
+	return values, status, nil
+}
+
+// setEattr sets extended attributes, all or none.
+func (s *Server) setEattr(q *query, req *proto.SetEattrReq) (*proto.SetEattrResp, error) {
+	if len(req.Keys) == 1 && req.Keys[0] == proto.ScrubKey && len(req.Values) == 1 {
+		return s.orderScrub(q, req.Values[0])
+	}
+	mode := store.XattrMode(req.Flags)
+	if err := s.maySetXattr(q, req.Handle, req.Keys); err != nil {
+		if !s.inherits(q, req) {
+			return nil, err
+		}
+		mode = store.XattrCreate
+	}
+	n := len(req.Keys)
+	if n < 1 || n > proto.MaxXattrs || len(req.Values) != n || req.Flags < 0 || req.Flags > 2 {
+		return nil, proto.EINVAL
+	}
+	for i, name := range req.Keys {
+		if err := writable(name, req.Values[i]); err != nil {
+			return nil, err
+		}
+	}
+	err := s.store.Update(func(tx *store.Tx) error {
+		for i, name := range req.Keys {
+			if err := tx.SetXattr(req.Handle, name, req.Values[i], mode); err != nil {
+				return missing(err)
+			}
+		}
+		return s.changed(tx, q, req.Handle, req.Keys...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &proto.SetEattrResp{}, nil
+}
+
+// changed is called after extended attributes of these names were set or removed. It sets the ctime to now, and updates the flags
+// of a file. If the access control list changed, it withdraws earlier capabilities.
+func (s *Server) changed(tx *store.Tx, q *query, h proto.Handle, names ...string) error {
+	o, err := tx.Get(h)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(names, aclName) {
+		if err := s.noteNarrowed(tx, q, &o); err != nil {
+			return err
+		}
+	}
+	put := false
+	if now := s.clock().Unix(); o.CTime < now {
+		o.CTime, put = now, true
+	}
+	if o.Type == proto.TypeMetafile && slices.Contains(names, flagsName) {
+		v, err := tx.Xattr(h, flagsName)
+		if err != nil && proto.StatusOf(err) != proto.ENODATA {
+			return err
+		}
+		o.Flags, put = 0, true
+		if len(v) == flagsLen {
+			o.Flags = binary.LittleEndian.Uint64(v)
+		}
+	}
+	if !put {
+		return nil
+	}
+	return tx.Put(h, o)
+}
+
+// inherits reports whether a query gives a new directory the hints of its parent. Stock clients show the parent's capability for
+// that.
+func (s *Server) inherits(q *query, req *proto.SetEattrReq) bool {
+	for _, name := range req.Keys {
+		switch name {
+		case "user.pvfs2.num_dfiles", "user.pvfs2.dist_name", "user.pvfs2.dist_params":
+		default:
+			return false
+		}
+	}
+	near := q.near()
+	if near == 0 || q.may(proto.MaySetAttr|proto.MayCreate, near) != nil {
+		return false
+	}
+	child := false
+	err := s.store.View(func(tx *store.Tx) error {
+		o, err := tx.Get(req.Handle)
+		child = o.Type == proto.TypeDirectory && o.Parent == near
+		return err
+	})
+	return err == nil && child
+}
+
+// maySetXattr checks that a query may set extended attributes of an object. Only uid 0 may set those of trusted and security.
+func (s *Server) maySetXattr(q *query, h proto.Handle, names []string) error {
+	rights := proto.MaySetAttr
+	for _, name := range names {
+		if strings.HasPrefix(name, "trusted.") || strings.HasPrefix(name, "security.") {
+			rights = proto.MayAdmin
+		}
+	}
+	return q.may(rights, h)
+}
+
+// delEattr removes an extended attribute.
+func (s *Server) delEattr(q *query, req *proto.DelEattrReq) (*proto.DelEattrResp, error) {
+	if err := s.maySetXattr(q, req.Handle, []string{req.Key}); err != nil {
+		return nil, err
+	}
+	if len(req.Key) > proto.MaxName || strings.HasPrefix(req.Key, systemSpace) {
+		return nil, proto.EINVAL
+	}
+	err := s.store.Update(func(tx *store.Tx) error {
+		if t, err := tx.Type(req.Handle); err != nil || t == proto.TypeNone {
+			return orENOENT(err)
+		}
+		if err := tx.DelXattr(req.Handle, req.Key); err != nil {
+			return missing(err)
+		}
+		return s.changed(tx, q, req.Handle, req.Key)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &proto.DelEattrResp{}, nil
+}
+
+func orENOENT(err error) error {
+	if err == nil {
+		return proto.ENOENT
+	}
+	return err
+}
+
+// listEattr lists names of extended attributes, the server's own first. tokenSystem marks a token among these.
+func (s *Server) listEattr(q *query, req *proto.ListEattrReq) (*proto.ListEattrResp, error) {
+	if err := s.mustShow(q, 0, req.Handle); err != nil {
+		return nil, err
+	}
+	if len(req.Sizes) > proto.MaxXattrs {
+		return nil, proto.EINVAL
+	}
+	resp := &proto.ListEattrResp{}
+	err := s.store.View(func(tx *store.Tx) error {
+		o, err := tx.Get(req.Handle)
+		if err != nil {
+			return err
+		}
+		if len(req.Sizes) == 0 {
+			resp.Token, err = countXattrs(tx, req.Handle, &o)
+			return err
+		}
+		resp.Keys, resp.Token, err = listXattrs(tx, req.Handle, &o, req.Token, len(req.Sizes))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, key := range resp.Keys {
+		if size := req.Sizes[i]; size < int64(len(key)+1) {
+			return nil, proto.EMSGSIZE
+		}
+	}
+	return resp, nil
+}
+
+// tokenSystem marks the tokens of a list that ended among the server's own attributes. Its last bits count those already listed.
+// The store's tokens do not have this bit: they fit in 48 bits.
+const tokenSystem = 1 << 60
+
+// listXattrs lists up to n names after a token.
+func listXattrs(tx *store.Tx, h proto.Handle, o *store.Object, token uint64, n int) ([]string, uint64, error) {
+	var names []string
+	if token == proto.TokenStart || token == 0 || token&tokenSystem != 0 {
+		own := visible(o)
+		told := 0
+		if token&tokenSystem != 0 {
+			told = int(min(token&^tokenSystem, uint64(len(own))))
+		}
+		for ; told < len(own) && len(names) < n; told++ {
+			names = append(names, systemSpace+own[told].key)
+		}
+		if len(names) == n {
+			return names, tokenSystem | uint64(told), nil
+		}
+		token = proto.TokenStart
+	}
+	more, next, err := tx.Xattrs(h, token, n-len(names))
+	return append(names, more...), next, err
+}
+
+// countXattrs counts all names.
+func countXattrs(tx *store.Tx, h proto.Handle, o *store.Object) (uint64, error) {
+	n := uint64(len(visible(o)))
+	for token := uint64(proto.TokenStart); token != proto.TokenEnd; {
+		names, next, err := tx.Xattrs(h, token, 64)
+		if err != nil {
+			return 0, err
+		}
+		n += uint64(len(names))
+		if len(names) == 0 {
+			break
+		}
+		token = next
+	}
+	return n, nil
+}
+
+// Operations of ATOMICEATTR.
+const (
+	atomicTestAndSet  = 1
+	atomicSwap        = 2
+	atomicFetchAndAdd = 0xADD
+)
+
+// atomicEattr changes extended attributes in one step, and returns their previous values. It leaves an attribute unchanged that
+// does not exist, or that is not a number where one is needed.
+func (s *Server) atomicEattr(q *query, req *proto.AtomicEattrReq) (*proto.AtomicEattrResp, error) {
+	if err := s.maySetXattr(q, req.Handle, req.Keys); err != nil {
+		return nil, err
+	}
+	n := len(req.Keys)
+	if n < 1 || n > proto.MaxXattrs || len(req.Values) != n || len(req.Sizes) != n {
+		return nil, proto.EINVAL
+	}
+	switch req.Opcode {
+	case atomicTestAndSet, atomicSwap, atomicFetchAndAdd:
+	default:
+		return nil, proto.ENOSYS
+	}
+	for i, name := range req.Keys {
+		if err := readable(name); err != nil {
+			return nil, err
+		}
+		if err := writable(name, req.Values[i]); err != nil {
+			return nil, err
+		}
+	}
+	resp := &proto.AtomicEattrResp{}
+	err := s.store.Update(func(tx *store.Tx) error {
+		o, err := tx.Get(req.Handle)
+		if err != nil {
+			return err
+		}
+		if resp.Values, resp.Errors, err = readXattrs(tx, req.Handle, &o, req.Keys, req.Sizes); err != nil {
+			return err
+		}
+		for i, name := range req.Keys {
+			next, ok := atomicNext(req.Opcode, resp.Values[i], req.Values[i])
+			if !ok || resp.Errors[i] != proto.OK {
+				continue
+			}
+			if err := tx.SetXattr(req.Handle, name, next, store.XattrAny); err != nil {
+				return err
+			}
+		}
+		return s.changed(tx, q, req.Handle, req.Keys...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// atomicNext is the value after one operation.
+func atomicNext(op int32, old, given []byte) ([]byte, bool) {
+	if op == atomicSwap {
+		return given, true
+	}
+	if len(old) != 4 || len(given) != 4 {
+		return nil, false
+	}
+	is := binary.LittleEndian.Uint32(old)
+	if op == atomicFetchAndAdd {
+		return binary.LittleEndian.AppendUint32(nil, is+binary.LittleEndian.Uint32(given)), true
+	}
+	return binary.LittleEndian.AppendUint32(nil, 1), is == 0
+}

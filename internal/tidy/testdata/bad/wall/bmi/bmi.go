@@ -1,0 +1,4 @@
+// Package bmi is published.
+package bmi
+
+const A = 1

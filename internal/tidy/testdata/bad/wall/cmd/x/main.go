@@ -1,0 +1,4 @@
+// Command x is a program.
+package main
+
+func main() {}

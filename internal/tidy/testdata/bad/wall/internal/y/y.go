@@ -1,0 +1,4 @@
+// Package y is internal.
+package y
+
+const A = 1

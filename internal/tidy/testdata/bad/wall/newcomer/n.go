@@ -1,0 +1,4 @@
+// Package newcomer is not.
+package newcomer
+
+const A = 1

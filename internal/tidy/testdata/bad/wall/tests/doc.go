@@ -1,0 +1,2 @@
+// Package tests has only tests.
+package tests
