@@ -6,6 +6,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/bmi/about"
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
 	"github.com/viaduct-hpc/viaduct/internal/mpi/pmi"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
@@ -70,9 +71,9 @@ func processSettings(object any) []about.Setting {
 // the environment.
 func launchSettings() []about.Setting {
 	return []about.Setting{
-		about.FromEnv("mpi.pmi", pmi.VersionEnv, "version of PMI to speak, 1 or 2; none: run alone; empty: what the launcher seems to be"),
-		about.FromEnv("mpi.job_key_file", pmi.KeyFileEnv, "file with the key of the job"),
-		about.SecretFromEnv("mpi.job_key", pmi.KeyEnv, "whether the environment had the key of the job, which Init removes"),
+		about.FromEnv("mpi.pmi", pmi.VersionEnv, environ.Text(pmi.VersionEnv)),
+		about.FromEnv("mpi.job_key_file", pmi.KeyFileEnv, environ.Text(pmi.KeyFileEnv)),
+		about.SecretFromEnv("mpi.job_key", pmi.KeyEnv, environ.Text(pmi.KeyEnv)),
 	}
 }
 

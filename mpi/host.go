@@ -10,6 +10,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 )
 
 // Environment variables that say where via+shm keeps its names. Processes with different values do
@@ -32,7 +34,7 @@ func hostID() string {
 		fmt.Fprintln(h, link)
 	}
 	for _, env := range shmDirEnvs {
-		fmt.Fprintln(h, os.Getenv(env))
+		fmt.Fprintln(h, environ.Getenv(env))
 	}
 	return name + "/" + hex.EncodeToString(h.Sum(nil)[:8])
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
@@ -205,7 +206,7 @@ func (pl plan) route(self string, peer core.Card) []string {
 func udpKeyed(secret []byte) bool { return len(secret) > 0 || udpKeySet() }
 
 func udpKeySet() bool {
-	return slices.ContainsFunc(udpKeyEnvs[:], func(env string) bool { return os.Getenv(env) != "" })
+	return slices.ContainsFunc(udpKeyEnvs[:], func(env string) bool { return environ.Getenv(env) != "" })
 }
 
 // giveKey makes the job's secret the key of via+udp in an endpoint's options. A key that the user
@@ -237,7 +238,7 @@ func giveKey(cfg *bmi.Config, secret []byte) error {
 // via+udp. This process and its plugins have it already. Programs that this process starts are not
 // ranks of the job, and ranks that it spawns get the secret from the launcher.
 func forgetKey(secret []byte) {
-	if env := udpKeyEnvs[0]; len(secret) > 0 && os.Getenv(env) == hex.EncodeToString(secret) {
+	if env := udpKeyEnvs[0]; len(secret) > 0 && environ.Getenv(env) == hex.EncodeToString(secret) {
 		_ = os.Unsetenv(env) // fails only for invalid names
 	}
 }

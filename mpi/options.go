@@ -2,10 +2,10 @@ package mpi
 
 import (
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
 	"github.com/viaduct-hpc/viaduct/mpi/boot"
 )
@@ -73,13 +73,13 @@ const initTimeMax = 5 * time.Minute
 // withDefaults fills in defaults from the environment or this package.
 func (o Options) withDefaults() Options {
 	if o.Method == "" {
-		o.Method = os.Getenv(MethodEnv)
+		o.Method = environ.Getenv(MethodEnv)
 	}
 	if o.ListenHost == "" {
-		o.ListenHost = os.Getenv(ListenHostEnv)
+		o.ListenHost = environ.Getenv(ListenHostEnv)
 	}
 	if o.Tuning == "" {
-		o.Tuning = os.Getenv(TuningEnv)
+		o.Tuning = environ.Getenv(TuningEnv)
 	}
 	if o.Host == "" {
 		o.Host = hostID()

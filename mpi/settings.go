@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 	"github.com/viaduct-hpc/viaduct/mpi/boot"
 	"github.com/viaduct-hpc/viaduct/mpi/coll"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
@@ -45,7 +46,7 @@ const wrongBytesMax = 1 << 10
 // ownSettings returns the settings that this process would decide for all, if all are on one host.
 func ownSettings(o Options) (settings, error) {
 	s := settings{ranksPerHost: o.RanksPerHost, spread: onOneHost, number: newJobNumber()}
-	if text := os.Getenv(RanksPerHostEnv); text != "" && s.ranksPerHost == 0 {
+	if text := environ.Getenv(RanksPerHostEnv); text != "" && s.ranksPerHost == 0 {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
 			return s, errclass.New(errclass.Arg, "%s is %.40q: give a number of ranks", RanksPerHostEnv, text)

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 )
 
 // PathsEnv names the environment variable that lists the plugins which a program loads at its first
@@ -37,7 +38,7 @@ func load(ctx context.Context, paths []string, log *slog.Logger) error {
 	loading.Lock()
 	defer loading.Unlock()
 	if !loading.environment {
-		loading.environment, loading.paths = true, os.Getenv(PathsEnv)
+		loading.environment, loading.paths = true, environ.Getenv(PathsEnv)
 		for _, path := range filepath.SplitList(loading.paths) {
 			if path == "" {
 				continue
@@ -94,7 +95,7 @@ func isLoaded(file string) bool {
 // passed returns the names of the variables that plugins inherit.
 func passed() []string {
 	var names []string
-	for name := range strings.SplitSeq(os.Getenv(PassEnv), ",") {
+	for name := range strings.SplitSeq(environ.Getenv(PassEnv), ",") {
 		if name = strings.TrimSpace(name); name != "" && !strings.Contains(name, "=") {
 			names = append(names, name)
 		}

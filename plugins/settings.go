@@ -3,6 +3,7 @@ package plugins
 import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/bmi/about"
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 )
 
 var _ bmi.Describer = (*driver)(nil)
@@ -17,8 +18,8 @@ func init() {
 		loading.Lock()
 		defer loading.Unlock()
 		return []about.Setting{
-			{Name: "bmi.plugin_paths", Env: PathsEnv, Value: loading.paths, Text: "plugins that are loaded at the first opening of an endpoint: files or folders, separated by colons"},
-			about.FromEnv("bmi.plugin_env", PassEnv, "names of environment variables that plugins inherit, separated by commas"),
+			{Name: "bmi.plugin_paths", Env: PathsEnv, Value: loading.paths, Text: environ.Text(PathsEnv)},
+			about.FromEnv("bmi.plugin_env", PassEnv, environ.Text(PassEnv)),
 		}
 	}})
 }

@@ -1,8 +1,9 @@
 package about
 
 import (
-	"os"
 	"time"
+
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 )
 
 // A Setting is something that a layer can be told: an option, or an environment variable.
@@ -19,12 +20,12 @@ type Setting struct {
 
 // FromEnv describes a setting that only an environment variable makes.
 func FromEnv(name, env, text string) Setting {
-	return Setting{Name: name, Text: text, Env: env, Value: os.Getenv(env)}
+	return Setting{Name: name, Text: text, Env: env, Value: environ.Getenv(env)}
 }
 
 // SecretFromEnv is FromEnv for a value that nobody may see: the setting is whether there is one.
 func SecretFromEnv(name, env, text string) Setting {
-	return Setting{Name: name, Text: text, Env: env, Value: os.Getenv(env) != ""}
+	return Setting{Name: name, Text: text, Env: env, Value: environ.Getenv(env) != ""}
 }
 
 // Changeable makes the setting of a name one that can be changed.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 )
 
 // Join is the way in which hosts are joined.
@@ -71,7 +73,7 @@ const MustVariable = "VIADUCT_NETNS"
 // Skip skips a test because hosts cannot be made, or fails it if they are required.
 func Skip(t testing.TB, why error) {
 	t.Helper()
-	if os.Getenv(MustVariable) == "must" {
+	if environ.Getenv(MustVariable) == "must" {
 		t.Fatalf("%v; %s=must forbids to skip", why, MustVariable)
 	}
 	t.Skip(why)

@@ -25,14 +25,14 @@ var layerTable = []layer{
 	// The interface. Its test doubles import nothing else.
 	{"bmi", []string{"internal/progress", "bmi/about", "bmi/netstats", "bmi/files", "internal/fault", "internal/spin", "internal/queue"}},
 	{"internal/progress", []string{"internal/spin"}},
-	{"bmi/about", nil},
+	{"bmi/about", []string{"internal/environ"}},
 	{"bmi/netstats", nil},
 	{"bmi/files", nil},
 	{"bmi/...", []string{"bmi"}},
 
 	// What methods have in common, then the VIA method, top to bottom.
 	{"internal/inbox", []string{"bmi", "matchbits", "peer", "internal/queue", "internal/pieces", "internal/buffers"}},
-	{"methods/methodtest/...", []string{"bmi", "internal/sim", "internal/race", "internal/freeport"}},
+	{"methods/methodtest/...", []string{"bmi", "internal/sim", "internal/race", "internal/freeport", "internal/environ"}},
 	// Only one room knows VIs. Providers, capabilities and errors pass through it as the seam defines them, so the method imports
 	// package nic. Only one file knows which NICs there are.
 	{"methods/via/register.go", []string{"bmi", "methods/via/nic/...", "internal/nic/..."}},
@@ -44,7 +44,7 @@ var layerTable = []layer{
 	{"internal/via/bulk", nil},
 	{"internal/via/flow", []string{"matchbits"}},
 	{"methods/via/vipl/vipltest", []string{"methods/via/vipl", "methods/via/nic", "internal/sim"}},
-	{"methods/via/vipl/...", []string{"bmi/netstats", "internal/fault", "methods/via/vipl/...", "methods/via/nic"}},
+	{"methods/via/vipl/...", []string{"bmi/netstats", "internal/fault", "methods/via/vipl/...", "methods/via/nic", "internal/environ"}},
 	{"internal/via/simtest", nil}, // tests only
 	{"methods/via/nic", []string{"bmi/about", "bmi/netstats", "bmi/files"}},
 	{"internal/nic/sim", []string{"methods/via/nic", "internal/sim"}},
@@ -57,18 +57,18 @@ var layerTable = []layer{
 	{"internal/nic/udp/dgram", nil},
 	{"internal/nic/udp/dgram/dgramtest", []string{"internal/nic/udp/dgram", "internal/seamtest"}},
 	{"internal/nic/udp/dgram/...", []string{"internal/nic/udp/dgram", "internal/sim", "internal/netpoll"}},
-	{"internal/nic/udp", []string{"bmi/about", "bmi/netstats", "internal/fault", "methods/via/nic", "internal/nic/udp/...", "internal/names", "internal/queue", "internal/timers", "internal/buffers"}},
+	{"internal/nic/udp", []string{"bmi/about", "bmi/netstats", "internal/fault", "methods/via/nic", "internal/nic/udp/...", "internal/names", "internal/queue", "internal/timers", "internal/buffers", "internal/environ"}},
 	{"internal/nic/udp/udptest", []string{"methods/via/nic", "internal/nic/udp/...", "internal/nic/udp", "internal/sim"}},
-	{"internal/nic/shm", []string{"bmi/about", "methods/via/nic", "internal/fault", "internal/spin", "internal/timers"}},
+	{"internal/nic/shm", []string{"bmi/about", "methods/via/nic", "internal/fault", "internal/spin", "internal/timers", "internal/environ"}},
 	{"internal/nic/...", []string{"bmi/about", "bmi/netstats", "methods/via/nic"}},
 
 	// Other methods never import each other.
 	{"internal/tcp/stack/sim", []string{"internal/tcp/stack", "internal/sim"}},
 	{"internal/tcp/stack/stacktest", []string{"internal/tcp/stack", "internal/seamtest"}},
-	{"methods/tcp", []string{"bmi", "bmi/about", "bmi/files", "internal/fault", "matchbits", "peer", "internal/inbox", "internal/tcp/...", "internal/pieces", "internal/names", "internal/queue", "internal/timers", "internal/buffers", "internal/netpoll", "internal/keyfile", "internal/sharedkey", "internal/machine"}},
-	{"internal/tcp/...", []string{"bmi", "bmi/about", "bmi/files", "internal/fault", "matchbits", "peer", "internal/inbox", "internal/tcp/...", "internal/pieces", "internal/names", "internal/queue", "internal/timers", "internal/buffers", "internal/netpoll", "internal/keyfile", "internal/sharedkey", "internal/machine"}},
-	{"plugins/...", []string{"bmi", "bmi/about", "plugins/...", "internal/plugins/...", "internal/spin", "internal/queue", "internal/pieces", "internal/version"}},
-	{"internal/plugins/...", []string{"bmi", "bmi/about", "plugins/...", "internal/plugins/...", "internal/spin", "internal/queue", "internal/pieces", "internal/version"}},
+	{"methods/tcp", []string{"bmi", "bmi/about", "bmi/files", "internal/fault", "matchbits", "peer", "internal/inbox", "internal/tcp/...", "internal/pieces", "internal/names", "internal/queue", "internal/timers", "internal/buffers", "internal/netpoll", "internal/keyfile", "internal/sharedkey", "internal/machine", "internal/environ"}},
+	{"internal/tcp/...", []string{"bmi", "bmi/about", "bmi/files", "internal/fault", "matchbits", "peer", "internal/inbox", "internal/tcp/...", "internal/pieces", "internal/names", "internal/queue", "internal/timers", "internal/buffers", "internal/netpoll", "internal/keyfile", "internal/sharedkey", "internal/machine", "internal/environ"}},
+	{"plugins/...", []string{"bmi", "bmi/about", "plugins/...", "internal/plugins/...", "internal/spin", "internal/queue", "internal/pieces", "internal/version", "internal/environ"}},
+	{"internal/plugins/...", []string{"bmi", "bmi/about", "plugins/...", "internal/plugins/...", "internal/spin", "internal/queue", "internal/pieces", "internal/version", "internal/environ"}},
 
 	// Packages above bmi know no method.
 	{"mpi/errclass", nil},
@@ -93,12 +93,12 @@ var layerTable = []layer{
 	{"mpi/rma", []string{"bmi/about", "mpi", "mpi/internal/bridge", "internal/mpi/core", "mpi/attr", "mpi/info", "mpi/datatype", "mpi/errclass", "mpi/rma/...", "internal/spin", "internal/move"}},
 	{"internal/mpi/pmi/wire", nil},
 	{"internal/mpi/pmi/slurmtest", []string{"internal/freeport"}},
-	{"internal/mpi/pmi/...", []string{"mpi/boot", "mpi/errclass", "internal/mpi/pmi/...", "internal/mpi/pmi", "internal/sharedkey"}},
-	{"internal/mpi/launch/command", []string{"internal/mpi/launch", "internal/mpi/launch/hosts", "internal/dashes", "internal/version"}},
+	{"internal/mpi/pmi/...", []string{"mpi/boot", "mpi/errclass", "internal/mpi/pmi/...", "internal/mpi/pmi", "internal/sharedkey", "internal/environ"}},
+	{"internal/mpi/launch/command", []string{"internal/mpi/launch", "internal/mpi/launch/hosts", "internal/dashes", "internal/version", "internal/environ", "internal/cli/program"}},
 	{"internal/mpi/launch/tree/wire", nil},
 	{"internal/mpi/launch/hosts", []string{"internal/hostlist"}},
 	{"internal/mpi/launch/tree", []string{"internal/mpi/launch/tree/wire"}},
-	{"internal/mpi/launch/...", []string{"internal/mpi/launch/hosts", "internal/mpi/launch/tree/...", "internal/mpi/launch/tree", "internal/mpi/pmi/...", "mpi/boot", "mpi/errclass"}},
+	{"internal/mpi/launch/...", []string{"internal/mpi/launch/hosts", "internal/mpi/launch/tree/...", "internal/mpi/launch/tree", "internal/mpi/pmi/...", "mpi/boot", "mpi/errclass", "internal/environ"}},
 	// Files: lists and plans are pure, the storage knows no messages, and only team and memory know package mpi below the front.
 	{"mpi/internal/file/ranges", []string{"mpi/errclass"}},
 	{"mpi/internal/file/view", []string{"mpi/datatype", "mpi/errclass", "mpi/internal/file/ranges"}},
@@ -106,7 +106,7 @@ var layerTable = []layer{
 	{"mpi/internal/file/twophase", []string{"mpi/internal/file/ranges"}},
 	{"mpi/internal/file/storage", []string{"mpi/errclass", "mpi/internal/file/ranges"}},
 	{"mpi/internal/file/posix", []string{"mpi/errclass", "mpi/internal/file/ranges", "mpi/internal/file/sieve", "mpi/internal/file/storage"}},
-	{"mpi/internal/file/pvfs", []string{"bmi/about", "mpi/errclass", "mpi/internal/file/ranges", "mpi/internal/file/storage", "pvfs/client", "pvfs/config", "pvfs/credential", "pvfs/proto", "internal/pvfs/stripe", "pvfs/usercert"}},
+	{"mpi/internal/file/pvfs", []string{"bmi/about", "mpi/errclass", "mpi/internal/file/ranges", "mpi/internal/file/storage", "pvfs/client", "pvfs/config", "pvfs/credential", "pvfs/proto", "internal/pvfs/stripe", "pvfs/usercert", "internal/environ"}},
 	{"mpi/internal/memory", []string{"mpi", "mpi/datatype", "mpi/errclass"}},
 	{"mpi/internal/team", []string{"mpi", "mpi/errclass", "mpi/internal/bridge"}},
 	{"mpi/internal/file/shared", []string{"mpi/errclass", "mpi/internal/team"}},
@@ -119,7 +119,7 @@ var layerTable = []layer{
 	{"mpi/checkpoint", []string{"mpi", "mpi/datatype", "mpi/errclass", "mpi/file", "mpi/object", "mpi/internal/memory", "mpi/internal/team", "mpi/checkpoint/internal/..."}},
 	{"mpi/tool", []string{"mpi", "bmi/about"}}, // what there is to show registers itself
 	{"internal/mpi/jobtest", nil},              // tests only
-	{"mpi/...", []string{"bmi", "bmi/about", "mpi/...", "internal/mpi/core", "internal/mpi/pmi", "internal/queue"}},
+	{"mpi/...", []string{"bmi", "bmi/about", "mpi/...", "internal/mpi/core", "internal/mpi/pmi", "internal/queue", "internal/environ"}},
 
 	// The file system. Formats and arithmetic are pure, the storage knows no network, and client and server share only the wire
 	// format.
@@ -144,10 +144,10 @@ var layerTable = []layer{
 	// Test helpers: the suite knows no file system but its own model, and pvfstest links the methods on which its servers
 	// listen.
 	{"internal/pvfs/fstest", []string{"internal/sim", "internal/race"}},
-	{"internal/pvfs/replay", []string{"bmi", "pvfs/proto"}},
+	{"internal/pvfs/replay", []string{"bmi", "pvfs/proto", "internal/environ"}},
 	{"internal/pvfs/fstest/clientfs", []string{"internal/pvfs/fstest", "pvfs/client"}},
 	{"internal/pvfs/interop", nil}, // tests only
-	{"internal/pvfs/pvfstest/stock", []string{"internal/freeport", "pvfs/config", "pvfs/credential", "internal/pvfs/certtest", "internal/pvfs/ldapusers/ldaptest"}},
+	{"internal/pvfs/pvfstest/stock", []string{"internal/freeport", "pvfs/config", "pvfs/credential", "internal/pvfs/certtest", "internal/pvfs/ldapusers/ldaptest", "internal/environ"}},
 	{"internal/pvfs/pvfstest/memory", nil},
 	{"internal/pvfs/badday", nil},
 	{"internal/pvfs/pvfstest", []string{"bmi", "bmi/...", "pvfs/...", "internal/pvfs/...", "_ methods/..."}},
@@ -178,23 +178,26 @@ var layerTable = []layer{
 	{"internal/machine", nil},
 	{"internal/spin", nil},
 	{"internal/move", nil},
-	{"internal/tidy", []string{"internal/tiers"}},
+	{"internal/tidy", []string{"internal/tiers", "internal/environ"}},
 	{"internal/tiers", nil},
 	{"internal/references", nil},
-	{"internal/netns", nil},
+	{"internal/netns", []string{"internal/environ"}},
 	{"internal/relay", nil},
-	{"internal/perf/...", []string{"bmi", "bmi/netstats", "internal/perf/..."}},
-	{"internal/mpiperf/...", []string{"internal/cli/program", "mpi/...", "internal/mpiperf/...", "internal/perf/..."}},
+	{"internal/perf/...", []string{"bmi", "bmi/netstats", "internal/perf/...", "internal/units"}},
+	{"internal/mpiperf/...", []string{"internal/cli/program", "mpi/...", "internal/mpiperf/...", "internal/perf/...", "internal/environ"}},
 	{"internal/dashes", nil},
 	{"internal/wallclock", nil},
 	{"internal/notifytest", []string{"internal/wallclock"}},
 	{"internal/programs", nil},
 	{"internal/version", nil},
-	{"internal/cli/program", []string{"bmi", "internal/version"}},
-	{"internal/cli/pvfs", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/client", "pvfs/credential", "pvfs/usercert", "internal/pvfs/rpc", "internal/pvfs/fuse", "pvfs/config", "pvfs/proto"}},
-	{"internal/cli/pvfsd", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "internal/pvfs/server", "internal/pvfs/store", "internal/pvfs/rpc", "pvfs/client", "pvfs/config", "pvfs/credential", "pvfs/proto", "internal/fault", "internal/hostlist", "internal/keyfile", "internal/sharedkey"}},
+	{"internal/units", nil},
+	{"internal/environ", nil},
+	{"internal/cli/manner", []string{"internal/cli/program"}}, // for tests
+	{"internal/cli/program", []string{"bmi", "internal/version", "internal/environ", "internal/units"}},
+	{"internal/cli/pvfs", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/client", "pvfs/credential", "pvfs/usercert", "internal/pvfs/rpc", "internal/pvfs/fuse", "pvfs/config", "pvfs/proto", "internal/environ", "internal/units"}},
+	{"internal/cli/pvfsd", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "internal/pvfs/server", "internal/pvfs/store", "internal/pvfs/rpc", "pvfs/client", "pvfs/config", "pvfs/credential", "pvfs/proto", "internal/fault", "internal/hostlist", "internal/keyfile", "internal/sharedkey", "internal/environ", "internal/units"}},
 	{"internal/cli/genkey.go", []string{"internal/cli/program", "internal/hostlist", "internal/keyfile", "internal/nic/udp/secure"}}, // the format of keys, and no method
-	{"internal/cli/...", []string{"bmi", "internal/dashes", "internal/verdict", "plugins/...", "internal/plugins/process", "methods/methodtest", "internal/cli/...", "internal/perf/..."}},
+	{"internal/cli/...", []string{"bmi", "internal/dashes", "internal/verdict", "plugins/...", "internal/plugins/process", "methods/methodtest", "internal/cli/...", "internal/perf/...", "internal/environ", "internal/units"}},
 
 	// Programs choose the methods that they carry.
 	{"cmd/...", []string{"bmi", "internal/dashes", "internal/mpi/launch/...", "mpi/...", "pvfs/...", "plugins/...", "internal/cli/...", "internal/mpiperf/...", "internal/perf/...", "_ methods/..."}},

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 )
 
 // forkVariable is the environment variable with the address on which a process started by
@@ -31,7 +32,7 @@ func Main(m *testing.M, open func(context.Context, bmi.Config) (*bmi.Endpoint, e
 	// With the race detector, a process that a test starts would otherwise end a second
 	// late.
 	_ = os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
-	address := os.Getenv(forkVariable)
+	address := environ.Getenv(forkVariable)
 	if address == "" {
 		return m.Run()
 	}

@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 )
 
 // guardVariable is set in the environment of a guard.
@@ -25,7 +27,7 @@ type guard struct {
 // BecomeGuard does not return if this process was started as a guard. A program that sets
 // Config.Guard must call it before anything else.
 func BecomeGuard() {
-	if os.Getenv(guardVariable) == "" {
+	if environ.Getenv(guardVariable) == "" {
 		return
 	}
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)

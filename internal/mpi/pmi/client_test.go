@@ -170,7 +170,7 @@ func scripted(t *testing.T, rank, size int, answers []string, more ...string) (C
 		}
 		_ = conn.Close()
 	}()
-	c, _, err := Connect(testContext(t), environ(fd, rank, size, more...))
+	c, _, err := Connect(testContext(t), launcherEnv(fd, rank, size, more...))
 	t.Cleanup(func() {
 		if c != nil {
 			_ = c.Close()
@@ -271,9 +271,9 @@ func TestSecrets(t *testing.T) {
 		}
 	}
 	require.NoError(t, os.Chmod(file, 0o640))
-	_, err = Secret(environ(3, 0, 1, KeyFileEnv, file))
+	_, err = Secret(launcherEnv(3, 0, 1, KeyFileEnv, file))
 	assert.ErrorContains(t, err, "chmod 600")
-	_, err = Secret(environ(3, 0, 1, KeyFileEnv, filepath.Dir(file)))
+	_, err = Secret(launcherEnv(3, 0, 1, KeyFileEnv, filepath.Dir(file)))
 	assert.ErrorContains(t, err, "not a regular file")
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 	"github.com/viaduct-hpc/viaduct/mpi/boot"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
@@ -63,7 +64,7 @@ const programsMax = 64
 // programs which this process starts do not inherit it.
 func FromEnvironment(ctx context.Context) (c Client, ok bool, err error) {
 	return Connect(ctx, func(key string) string {
-		value := os.Getenv(key)
+		value := environ.Getenv(key)
 		if key == KeyEnv {
 			_ = os.Unsetenv(key) // fails only for invalid names
 		}

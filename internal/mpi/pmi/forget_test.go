@@ -16,7 +16,7 @@ import (
 // even an invalid one. The name of a file with the key stays, because others cannot read the file.
 func TestKeyLeavesTheEnvironment(t *testing.T) {
 	conn, fd := pair(t)
-	getenv := environ(fd, 0, 1)
+	getenv := launcherEnv(fd, 0, 1)
 	for _, key := range []string{FDEnv, RankEnv, SizeEnv, PortEnv, JobEnv, SpawnedEnv, VersionEnv} {
 		t.Setenv(key, getenv(key))
 	}

@@ -50,8 +50,8 @@ func pair(t *testing.T) (net.Conn, int) {
 	return conn, fds[1]
 }
 
-// environ returns the environment that a launcher sets.
-func environ(fd, rank, size int, more ...string) func(string) string {
+// launcherEnv returns the environment that a launcher sets.
+func launcherEnv(fd, rank, size int, more ...string) func(string) string {
 	env := map[string]string{FDEnv: strconv.Itoa(fd), RankEnv: strconv.Itoa(rank), SizeEnv: strconv.Itoa(size)}
 	for i := 0; i < len(more); i += 2 {
 		env[more[i]] = more[i+1]
@@ -68,7 +68,7 @@ func connectAll(t *testing.T, cfg server.Config, more ...string) []Client {
 		conn, fd := pair(t)
 		served := make(chan error)
 		go func() { served <- j.Serve(rank, conn) }()
-		c, ok, err := Connect(testContext(t), environ(fd, rank, cfg.Size, more...))
+		c, ok, err := Connect(testContext(t), launcherEnv(fd, rank, cfg.Size, more...))
 		require.NoError(t, err)
 		require.True(t, ok)
 		clients[rank] = c

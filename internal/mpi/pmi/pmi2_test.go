@@ -102,7 +102,7 @@ func connect2(t *testing.T, l *launcher2) (c Client, close func(), err error) {
 	conn, fd := pair(t)
 	served := make(chan error)
 	go func() { served <- l.serve(conn) }()
-	c, _, err = Connect(testContext(t), environ(fd, 3, 4, JobEnv, "17.0"))
+	c, _, err = Connect(testContext(t), launcherEnv(fd, 3, 4, JobEnv, "17.0"))
 	closed := false
 	close = func() {
 		if !closed {

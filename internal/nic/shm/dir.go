@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
@@ -38,7 +39,7 @@ const (
 
 // defaultDir is the directory of names unless the provider names another.
 func defaultDir() string {
-	if dir := os.Getenv(DirEnv); dir != "" {
+	if dir := environ.Getenv(DirEnv); dir != "" {
 		return dir
 	}
 	if run := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(run) {

@@ -21,6 +21,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 	"github.com/viaduct-hpc/viaduct/internal/timers"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
@@ -143,7 +144,7 @@ func (pr Provider) Open(cfg nic.Config) (nic.Device, error) {
 		listener: -1, epfd: -1, budget: pollBudget,
 		requests: make(map[nic.RequestID]*conn),
 		ports:    make(map[*Port]struct{}),
-		noCMA:    os.Getenv(NoCMAEnv) == "1",
+		noCMA:    environ.Getenv(NoCMAEnv) == "1",
 		blank:    -1,
 	}
 	d.sleep.wakeFD, d.table.fd = -1, -1
@@ -228,7 +229,7 @@ func (d *Device) sweepNames() {
 // admit decides which users may be at the other end.
 func (d *Device) admit(pr *Provider) error {
 	d.euid, d.ids, d.crowd, d.openDir = uint32(os.Geteuid()), readIDSpace(), newCrowd(), pr.openDir()
-	switch on := os.Getenv(OtherUsersEnv); on {
+	switch on := environ.Getenv(OtherUsersEnv); on {
 	case "", "0":
 	case "1":
 		d.forOthers = true
@@ -236,7 +237,7 @@ func (d *Device) admit(pr *Provider) error {
 		return fmt.Errorf("shm: %s=%q: set it to 1 to let other users connect, or leave it out", OtherUsersEnv, on)
 	}
 	d.forOthers = d.forOthers || pr.Users.Others
-	trust, err := parseTrust(os.Getenv(TrustEnv))
+	trust, err := parseTrust(environ.Getenv(TrustEnv))
 	d.trust = append(append(d.trust, pr.Users.Trust...), trust...)
 	return err
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 )
 
 // Environment variables about other users of the machine.
@@ -31,7 +33,7 @@ func (pr *Provider) openDir() string {
 	if pr.OpenDir != "" {
 		return pr.OpenDir
 	}
-	if dir := os.Getenv(OpenDirEnv); dir != "" {
+	if dir := environ.Getenv(OpenDirEnv); dir != "" {
 		return dir
 	}
 	return openDirDefault

@@ -4,8 +4,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 	"github.com/viaduct-hpc/viaduct/internal/nic/udp/secure"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
@@ -70,8 +70,8 @@ var (
 func (p Provider) keys(listens bool) (k keys, err error) {
 	source, ids, insecure := p.Key, p.Identity, p.Insecure
 	if source == (secure.Source{}) && ids.Empty() && !insecure {
-		source = secure.Source{File: os.Getenv(KeyFileEnv), Text: os.Getenv(KeyEnv)}
-		ids = secure.IdentitySource{PrivateFile: os.Getenv(PrivateFileEnv), ClientsFile: os.Getenv(ClientsFileEnv), ServersFile: os.Getenv(ServersFileEnv)}
+		source = secure.Source{File: environ.Getenv(KeyFileEnv), Text: environ.Getenv(KeyEnv)}
+		ids = secure.IdentitySource{PrivateFile: environ.Getenv(PrivateFileEnv), ClientsFile: environ.Getenv(ClientsFileEnv), ServersFile: environ.Getenv(ServersFileEnv)}
 		if insecure, err = insecureByEnvironment(); err != nil {
 			return keys{}, err
 		}
@@ -121,7 +121,7 @@ func givenBy(option, source secure.Source) string {
 
 // insecureByEnvironment reads InsecureEnv.
 func insecureByEnvironment() (bool, error) {
-	switch value := os.Getenv(InsecureEnv); value {
+	switch value := environ.Getenv(InsecureEnv); value {
 	case "", "0":
 		return false, nil
 	case "1":

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"strconv"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 	"github.com/viaduct-hpc/viaduct/internal/nic/udp/dgram"
 	"github.com/viaduct-hpc/viaduct/internal/nic/udp/dgram/kernel"
 	"github.com/viaduct-hpc/viaduct/internal/nic/udp/reliable"
@@ -60,7 +60,7 @@ func (Provider) Name() string { return "udp" }
 
 // dataPort finds the port of the data lane of a device that listens; 0 means any.
 func (p Provider) dataPort() (uint16, error) {
-	text := os.Getenv(DataPortEnv)
+	text := environ.Getenv(DataPortEnv)
 	if p.DataPort != 0 || text == "" {
 		return p.DataPort, nil
 	}

@@ -2,6 +2,7 @@ package udp
 
 import (
 	"github.com/viaduct-hpc/viaduct/bmi/about"
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
@@ -10,12 +11,12 @@ var _ nic.Describer = Provider{}
 // Settings implements nic.Describer.
 func (Provider) Settings() []about.Setting {
 	return []about.Setting{
-		about.FromEnv("nic.key_file", KeyFileEnv, "file with the key that all sides share"),
-		about.SecretFromEnv("nic.key", KeyEnv, "whether the environment has the key that all sides share"),
-		about.FromEnv("nic.private_key_file", PrivateFileEnv, "file with the private key of this endpoint"),
-		about.FromEnv("nic.clients_file", ClientsFileEnv, "file with the public keys of endpoints that may connect"),
-		about.FromEnv("nic.servers_file", ServersFileEnv, "file with the public keys of endpoints to connect to"),
-		about.FromEnv("nic.insecure", InsecureEnv, "1: packets are neither authenticated nor encrypted"),
-		about.FromEnv("nic.data_port", DataPortEnv, "second UDP port of a listening endpoint; empty: any"),
+		about.FromEnv("nic.key_file", KeyFileEnv, environ.Text(KeyFileEnv)),
+		about.SecretFromEnv("nic.key", KeyEnv, environ.Text(KeyEnv)),
+		about.FromEnv("nic.private_key_file", PrivateFileEnv, environ.Text(PrivateFileEnv)),
+		about.FromEnv("nic.clients_file", ClientsFileEnv, environ.Text(ClientsFileEnv)),
+		about.FromEnv("nic.servers_file", ServersFileEnv, environ.Text(ServersFileEnv)),
+		about.FromEnv("nic.insecure", InsecureEnv, environ.Text(InsecureEnv)),
+		about.FromEnv("nic.data_port", DataPortEnv, environ.Text(DataPortEnv)),
 	}
 }

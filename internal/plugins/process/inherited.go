@@ -8,11 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strconv"
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 )
 
 // sessionsMax limits the sessions whose descriptors wait to be taken; beyond it those of the oldest
@@ -35,7 +36,7 @@ type passed struct {
 
 // inherit finds the socket that Start passed to the process; nil if there is none.
 func inherit() (*Inherited, error) {
-	text := os.Getenv(SocketKey)
+	text := environ.Getenv(SocketKey)
 	if text == "" {
 		return nil, nil
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
+
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 )
 
 // Serve is the main function of a plugin. It does the handshake with the program that started it,
@@ -22,7 +24,7 @@ import (
 // After the program's first call, os.Stdout is os.Stderr: printed text becomes records in the
 // program's log.
 func Serve(register func(grpc.ServiceRegistrar, *Inherited)) {
-	if os.Getenv(CookieKey) != CookieValue {
+	if environ.Getenv(CookieKey) != CookieValue {
 		fmt.Fprintln(os.Stderr, byHand(os.Args[0]))
 		os.Exit(1)
 	}

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 )
 
 // Captures is the folder of the captured sessions, which are not part of the module. It is below the folder in VIADUCT_SHARED, or
 // in the folder "shared" beside the module. The error says if there is none.
 func Captures() (string, error) {
-	shared := os.Getenv("VIADUCT_SHARED")
+	shared := environ.Getenv("VIADUCT_SHARED")
 	if shared == "" {
 		root, err := module()
 		if err != nil {

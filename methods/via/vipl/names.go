@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os"
 	"time"
+
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 )
 
 // A NameService translates between host names and addresses of NICs.
@@ -21,7 +22,7 @@ const HostsEnv = "VIADUCT_VIHOSTS"
 
 // DefaultNames is the hosts file that HostsEnv names, if it is set, then DNS.
 func DefaultNames() (NameService, error) {
-	if path := os.Getenv(HostsEnv); path != "" {
+	if path := environ.Getenv(HostsEnv); path != "" {
 		return LoadHosts(path, DNS{})
 	}
 	return DNS{}, nil

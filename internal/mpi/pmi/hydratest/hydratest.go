@@ -2,9 +2,10 @@
 package hydratest
 
 import (
-	"os"
 	"os/exec"
 	"testing"
+
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 )
 
 // Variable is the environment variable that says what happens to tests if Hydra is missing: "must"
@@ -17,7 +18,7 @@ func Path(t *testing.T) string {
 	path, err := exec.LookPath("mpiexec.hydra")
 	switch {
 	case err == nil:
-	case os.Getenv(Variable) == "must":
+	case environ.Getenv(Variable) == "must":
 		t.Fatalf("mpiexec.hydra is not installed (Debian: mpich), and %s=must wants it", Variable)
 	default:
 		t.Skip("mpiexec.hydra is not installed (Debian: mpich)")

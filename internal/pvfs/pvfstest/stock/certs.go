@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/certtest"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/ldapusers/ldaptest"
 )
@@ -24,7 +25,7 @@ const wantsCertificates = "CAFile not defined in configuration file"
 // the authority.
 func NeedCertificates(tb testing.TB) Install {
 	tb.Helper()
-	prefix := os.Getenv(CertVariable)
+	prefix := environ.Getenv(CertVariable)
 	if prefix == "" {
 		tb.Skipf("%s is not set: it names an installation of OrangeFS that was configured with --enable-security-cert, see docs/orangefs.md", CertVariable)
 	}

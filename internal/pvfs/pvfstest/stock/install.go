@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 )
 
 // Variable is the environment variable with the folder of the OrangeFS installation.
@@ -22,7 +24,7 @@ type Install struct {
 // Need skips the test without an installation of OrangeFS.
 func Need(tb testing.TB) Install {
 	tb.Helper()
-	prefix := os.Getenv(Variable)
+	prefix := environ.Getenv(Variable)
 	if prefix == "" {
 		tb.Skipf("%s is not set: it names an installation of OrangeFS as docs/orangefs.md describes it, the folder that holds bin/", Variable)
 	}

@@ -5,9 +5,9 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 	"github.com/viaduct-hpc/viaduct/internal/keyfile"
 	"github.com/viaduct-hpc/viaduct/internal/sharedkey"
 )
@@ -48,8 +48,8 @@ type Files struct {
 // FilesFromEnv takes the names of the files from the environment.
 func FilesFromEnv() Files {
 	return Files{
-		Cert: os.Getenv(EnvCert), Key: os.Getenv(EnvKey), CA: os.Getenv(EnvCA),
-		Secret: os.Getenv(EnvSecret), ServerName: os.Getenv(EnvServerName),
+		Cert: environ.Getenv(EnvCert), Key: environ.Getenv(EnvKey), CA: environ.Getenv(EnvCA),
+		Secret: environ.Getenv(EnvSecret), ServerName: environ.Getenv(EnvServerName),
 	}
 }
 

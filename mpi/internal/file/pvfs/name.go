@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
@@ -35,7 +36,7 @@ func split(name string) (source, path string, err error) {
 		}
 		return scheme + "://" + parts[0] + "/" + parts[1], parts[2], nil
 	}
-	file := cmp.Or(os.Getenv(tabVariable), tabDefault)
+	file := cmp.Or(environ.Getenv(tabVariable), tabDefault)
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return "", "", errclass.Wrap(errclass.NoSuchFile, err, "the mount point of pvfs:%s is not known without a pvfs2tab: name one in %s, or write pvfs:tcp://HOST:PORT/FILESYSTEM/PATH", name, tabVariable)
@@ -78,7 +79,7 @@ func mount(ctx context.Context, name string) (f *client.FS, path string, err err
 	}
 	// Other processes change the file meanwhile, so its size is not cached.
 	o := client.Options{SizeTime: -1, Certificate: certificate}
-	if key := os.Getenv(keyVariable); key != "" {
+	if key := environ.Getenv(keyVariable); key != "" {
 		if o.Key, err = credential.ReadKey(key); err != nil {
 			return nil, "", errclass.Wrap(errclass.Access, err, "the key that %s names cannot be used", keyVariable)
 		}
@@ -93,6 +94,6 @@ func certificate(id client.Identity) (*usercert.Certificate, error) {
 		return nil, fs.ErrNotExist
 	}
 	home := os.Getenv("HOME")
-	return usercert.Read(cmp.Or(os.Getenv(certVariable), filepath.Join(home, certName)),
-		cmp.Or(os.Getenv(keyVariable), filepath.Join(home, certKeyName)))
+	return usercert.Read(cmp.Or(environ.Getenv(certVariable), filepath.Join(home, certName)),
+		cmp.Or(environ.Getenv(keyVariable), filepath.Join(home, certKeyName)))
 }
