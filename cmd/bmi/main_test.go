@@ -119,7 +119,7 @@ func half(t *testing.T, address string) (send, recv *process) {
 	t.Helper()
 	folder := t.TempDir()
 	recv = command(t, "recv", address, "-o", filepath.Join(folder, "out")).start()
-	send = command(t, "send", address, "-block", "64KiB")
+	send = command(t, "send", address, "--block", "64KiB")
 	in, err := send.cmd.StdinPipe()
 	require.NoError(t, err)
 	send.start()
@@ -212,13 +212,13 @@ func TestPingAndANameThatIsTaken(t *testing.T) { overEach(t, pingAndTaken) }
 
 func pingAndTaken(t *testing.T, newAddress func() string) {
 	address := newAddress()
-	server := command(t, "serve", address, "-child")
+	server := command(t, "serve", address, "--child")
 	in, err := server.cmd.StdinPipe()
 	require.NoError(t, err)
 	server.start()
 	var ping *process
 	require.Eventually(t, func() bool {
-		ping = command(t, "ping", address, "-count", "2", "-interval", "1ms").start()
+		ping = command(t, "ping", address, "--count", "2", "--interval", "1ms").start()
 		return ping.wait() == cli.ExitOK
 	}, waitMax, time.Millisecond)
 	assert.Contains(t, ping.out.String(), "2 answered")
@@ -240,7 +240,7 @@ func TestPerfStartsItsPeerAndEndsIt(t *testing.T) {
 }
 
 func perfOf(t *testing.T, method string) {
-	perf := command(t, "perf", method, "-json", "-time", "2ms", "-size", "8,64KiB").start()
+	perf := command(t, "perf", method, "--json", "--time", "2ms", "--size", "8,64KiB").start()
 	require.Equal(t, cli.ExitOK, perf.wait(), perf.err.String())
 	tests := map[string]int{}
 	for line := range strings.Lines(perf.out.String()) {
@@ -262,7 +262,7 @@ func TestPerfThatIsKilledLeavesNoPeer(t *testing.T) { overEach(t, killPerf) }
 func killPerf(t *testing.T, newAddress func() string) {
 	address := newAddress()
 	method, _, _ := strings.Cut(address, "://")
-	perf := command(t, "perf", method, "-listen", address, "-json", "-test", "latency", "-size", "0-64KiB", "-time", "1s")
+	perf := command(t, "perf", method, "--listen", address, "--json", "--test", "latency", "--size", "0-64KiB", "--time", "1s")
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	perf.cmd.Stdout = w
@@ -274,7 +274,7 @@ func killPerf(t *testing.T, newAddress func() string) {
 	require.NoError(t, r.Close())
 	// A server that can take the name exits at once, because its input is empty.
 	require.Eventually(t, func() bool {
-		return command(t, "serve", address, "-child").start().wait() == cli.ExitOK
+		return command(t, "serve", address, "--child").start().wait() == cli.ExitOK
 	}, waitMax, 10*time.Millisecond)
 }
 

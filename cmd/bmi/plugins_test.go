@@ -41,7 +41,7 @@ func TestPlugins(t *testing.T) {
 }
 
 func pluginsList(t *testing.T, folder string) {
-	p := command(t, "plugins", "list", folder, "-json").start()
+	p := command(t, "plugins", "list", folder, "--json").start()
 	require.Equal(t, cli.ExitOK, p.wait(), p.err.String())
 	offered := map[string][]string{}
 	in := json.NewDecoder(&p.out)
@@ -62,11 +62,11 @@ func pluginsList(t *testing.T, folder string) {
 func pluginsCheck(t *testing.T, via, tcp string) {
 	const some = "SendRecv|NameTaken|TruncatedEarly|LargeFirst|SleepPingPong|DropAddr|ForkEcho"
 	for _, args := range [][]string{
-		{via, "-method", "via+shm", "-run", "^(" + some + "|ForkKilled|ForkRestarted)$"},
-		{via, "-method", "via+shm", "-no-rings", "-run", "^(" + some + ")$"},
+		{via, "--method", "via+shm", "--run", "^(" + some + "|ForkKilled|ForkRestarted)$"},
+		{via, "--method", "via+shm", "--no-rings", "--run", "^(" + some + ")$"},
 		// Over UDP it takes a while to notice that a peer was killed.
-		{via, "-method", "via+udp", "-env", "VIADUCT_UDP_INSECURE=1", "-run", "^(" + some + ")$"},
-		{tcp, "-method", "tcp", "-run", "^(" + some + "|ForkKilled|ForkRestarted)$"},
+		{via, "--method", "via+udp", "--env", "VIADUCT_UDP_INSECURE=1", "--run", "^(" + some + ")$"},
+		{tcp, "--method", "tcp", "--run", "^(" + some + "|ForkKilled|ForkRestarted)$"},
 	} {
 		p := command(t, append([]string{"plugins", "check"}, args...)...).start()
 		require.Equal(t, cli.ExitOK, p.wait(), "%v\n%s\n%s", args, p.out.String(), p.err.String())
@@ -74,14 +74,14 @@ func pluginsCheck(t *testing.T, via, tcp string) {
 		assert.Contains(t, p.out.String(), fmt.Sprintf("%s: %d ok, 0 skipped, 0 failed", args[2], want), args)
 		assert.Empty(t, p.err.String(), args)
 	}
-	p := command(t, "plugins", "check", via, "-method", "via+udp").start()
+	p := command(t, "plugins", "check", via, "--method", "via+udp").start()
 	assert.Equal(t, cli.ExitFailed, p.wait())
 	assert.Contains(t, p.out.String(), "VIADUCT_UDP_KEY_FILE", "what the plugin says")
-	assert.Contains(t, p.out.String(), "-env gives it what it needs")
+	assert.Contains(t, p.out.String(), "--env gives it what it needs")
 }
 
 func pluginsInterrupt(t *testing.T, via string) {
-	p := command(t, "plugins", "check", via, "-method", "via+shm")
+	p := command(t, "plugins", "check", via, "--method", "via+shm")
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	p.cmd.Stdout = w
@@ -157,7 +157,7 @@ func ended(process string) bool {
 }
 
 func pluginsPerf(t *testing.T, via string) {
-	p := command(t, "plugins", "run", via, "--", "perf", "via+shm", "-json", "-time", "2ms", "-test", "latency", "-size", "8").start()
+	p := command(t, "plugins", "run", via, "--", "perf", "via+shm", "--json", "--time", "2ms", "--test", "latency", "--size", "8").start()
 	require.Equal(t, cli.ExitOK, p.wait(), p.err.String())
 	var r perf.Result
 	require.NoError(t, json.Unmarshal(p.out.Bytes(), &r))

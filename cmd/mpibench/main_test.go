@@ -48,7 +48,7 @@ func bench(t *testing.T, ranks string, args ...string) (out, errs string, code i
 	role := asBench
 	if ranks != "" {
 		role = asLauncher
-		args = append([]string{"-n", ranks, "-no-label", "-env", roleVariable + "=" + asBench, "/proc/self/exe"}, args...)
+		args = append([]string{"-n", ranks, "--no-label", "--env", roleVariable + "=" + asBench, "/proc/self/exe"}, args...)
 	}
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...)
 	cmd.Env = append(os.Environ(), roleVariable+"="+role)
@@ -62,7 +62,7 @@ func bench(t *testing.T, ranks string, args ...string) (out, errs string, code i
 }
 
 func TestUnderMpiexec(t *testing.T) {
-	out, errs, code := bench(t, "2", "-json", "-check", "-iterations=20", "-sizes=8,64KiB", "latency", "rate", "allreduce", "barrier")
+	out, errs, code := bench(t, "2", "--json", "--check", "--iterations=20", "--sizes=8,64KiB", "latency", "rate", "allreduce", "barrier")
 	require.Zero(t, code, "%s%s", out, errs)
 	var tests []string
 	for line := range strings.Lines(out) {
@@ -78,7 +78,7 @@ func TestUnderMpiexec(t *testing.T) {
 }
 
 func TestVariables(t *testing.T) {
-	out, errs, code := bench(t, "2", "-iterations", "10", "-sizes", "8", "-pin", "off", "-vars", "latency")
+	out, errs, code := bench(t, "2", "--iterations", "10", "--sizes", "8", "--pin", "off", "--vars", "latency")
 	require.Zero(t, code, "%s%s", out, errs)
 	for _, line := range []string{
 		`VARIABLE +VALUE +MEANING`, `bmi\.spin_max +400µs  how long a call polls`, `mpi\.method +""  methods`, `bmi\.via\+shm\.unexpected_sent +[1-9]\d*  unexpected messages sent`,
@@ -86,7 +86,7 @@ func TestVariables(t *testing.T) {
 	} {
 		assert.Regexp(t, "(?m)^"+line, out)
 	}
-	out, errs, code = bench(t, "2", "-iterations", "10", "-sizes", "8", "-pin", "off", "-json", "-vars=mpi.comm.peer.messages", "latency")
+	out, errs, code = bench(t, "2", "--iterations", "10", "--sizes", "8", "--pin", "off", "--json", "--vars=mpi.comm.peer.messages", "latency")
 	require.Zero(t, code, "%s%s", out, errs)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	require.Len(t, lines, 3, out)
@@ -98,7 +98,7 @@ func TestVariables(t *testing.T) {
 }
 
 func TestTableForPeople(t *testing.T) {
-	out, errs, code := bench(t, "3", "-iterations", "5", "-sizes", "8", "-ranks", "2,3", "-pin", "off", "bcast")
+	out, errs, code := bench(t, "3", "--iterations", "5", "--sizes", "8", "--ranks", "2,3", "--pin", "off", "bcast")
 	require.Zero(t, code, "%s%s", out, errs)
 	assert.Regexp(t, `^TEST +METHOD +RANKS .*\nbcast +via\+shm +2 +8 B .*\nbcast +via\+shm +3 +8 B .*\n$`, out)
 }
@@ -106,7 +106,7 @@ func TestTableForPeople(t *testing.T) {
 func TestTuneAndUse(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "table")
 	require.NoError(t, os.WriteFile(file, bytes.Repeat([]byte("old "), 10_000), 0o600))
-	out, errs, code := bench(t, "3", "-tune", file, "-sizes", "8,64KiB", "-time", "1ms", "barrier", "bcast", "alltoallv")
+	out, errs, code := bench(t, "3", "--tune", file, "--sizes", "8,64KiB", "--time", "1ms", "barrier", "bcast", "alltoallv")
 	require.Zero(t, code, "%s%s", out, errs)
 	assert.Contains(t, out, "MPI_TUNING="+file)
 	text, err := os.ReadFile(file)
@@ -117,7 +117,7 @@ func TestTuneAndUse(t *testing.T) {
 	assert.NotContains(t, string(text), "old")
 
 	t.Setenv("MPI_TUNING", file)
-	out, errs, code = bench(t, "3", "-iterations", "5", "-sizes", "8", "-check", "barrier", "bcast", "alltoallv")
+	out, errs, code = bench(t, "3", "--iterations", "5", "--sizes", "8", "--check", "barrier", "bcast", "alltoallv")
 	require.Zero(t, code, "%s%s", out, errs)
 	require.NoError(t, os.WriteFile(file, append(text, "bcast one 3 * guessing\n"...), 0o600))
 	_, errs, code = bench(t, "3", "barrier")
@@ -129,41 +129,41 @@ func TestTuneAndUse(t *testing.T) {
 func TestMistakesAreSaidOnce(t *testing.T) {
 	for text, args := range map[string][]string{
 		`unknown test "lateness"`:            {"lateness"},
-		`bad size "eight"`:                   {"-sizes", "eight"},
-		`bad -pin "here"`:                    {"-pin", "here"},
-		`bad -ranks "two"`:                   {"-ranks", "two"},
+		`bad size "eight"`:                   {"--sizes", "eight"},
+		`bad --pin "here"`:                   {"--pin", "here"},
+		`bad --ranks "two"`:                  {"--ranks", "two"},
 		`mpibench has no option -fast`:       {"-fast"},
-		`9 ranks of a job that has 2`:        {"-ranks", "9", "barrier"},
-		`-tune writes a table`:               {"-tune", "/dev/null", "-json"},
-		`bad -window 0`:                      {"-window", "0"},
-		`shows no -vars`:                     {"-tune", "/dev/null", "-vars"},
-		`none of the sizes is one for scan`:  {"-sizes", "7", "scan"},
-		`bad -memory "mine"`:                 {"-memory", "mine"},
+		`9 ranks of a job that has 2`:        {"--ranks", "9", "barrier"},
+		`--tune writes a table`:              {"--tune", "/dev/null", "--json"},
+		`bad --window 0`:                     {"--window", "0"},
+		`shows no --vars`:                    {"--tune", "/dev/null", "--vars"},
+		`none of the sizes is one for scan`:  {"--sizes", "7", "scan"},
+		`bad --memory "mine"`:                {"--memory", "mine"},
 		`write_all needs the name of a file`: {"write_all"},
 	} {
 		t.Run(text, func(t *testing.T) {
 			_, errs, code := bench(t, "2", args...)
 			assert.Equal(t, 2, code, errs)
 			assert.Equal(t, 1, strings.Count(errs, text), errs)
-			assert.Contains(t, errs, "mpibench -help")
+			assert.Contains(t, errs, "mpibench --help")
 		})
 	}
 }
 
 func TestAloneInItsWorld(t *testing.T) {
-	out, errs, code := bench(t, "", "-iterations", "3", "barrier")
+	out, errs, code := bench(t, "", "--iterations", "3", "barrier")
 	assert.Zero(t, code, errs)
 	assert.Contains(t, out, "barrier")
 	_, errs, code = bench(t, "", "latency")
 	assert.Equal(t, 2, code)
 	assert.Contains(t, errs, "mpiexec -n 2")
-	out, errs, code = bench(t, "", "-help")
+	out, errs, code = bench(t, "", "--help")
 	assert.Zero(t, code, errs)
 	assert.Contains(t, out, "mpiexec -n 2 mpibench latency")
 }
 
 func TestACoreThatIsNotOurs(t *testing.T) {
-	_, errs, code := bench(t, "2", "-pin", "100000", "barrier")
+	_, errs, code := bench(t, "2", "--pin", "100000", "barrier")
 	assert.Equal(t, 1, code, errs)
 	assert.Contains(t, errs, "may not run on core 100000")
 }

@@ -142,13 +142,13 @@ func TestServeStopKillAndServeAgain(t *testing.T) {
 	address := "tcp://" + freeport.Address(t) + ",via+shm://pvfsd-main-" + filepath.Base(folder) + filepath.Base(filepath.Dir(folder)) + ",via+udp://127.0.0.1:0"
 	for _, args := range [][]string{
 		{"genconfig", "-o", conf, "one=" + address},
-		{"mkfs", "-config", conf, "-dir", dir},
+		{"mkfs", "--config", conf, "--dir", dir},
 	} {
 		out, err := command(t, args...).CombinedOutput()
 		require.NoError(t, err, string(out))
 	}
 	for _, signal := range []os.Signal{syscall.SIGTERM, syscall.SIGKILL, syscall.SIGINT} {
-		d := serve(t, "-config", conf, "-dir", dir)
+		d := serve(t, "--config", conf, "--dir", dir)
 		require.Len(t, d.addresses, 3)
 		for _, at := range d.addresses {
 			noop(t, at)
@@ -159,7 +159,7 @@ func TestServeStopKillAndServeAgain(t *testing.T) {
 			assert.Contains(t, d.rest.String(), "one stops after 3 requests")
 		}
 	}
-	out, err := command(t, "check", "-dir", dir).CombinedOutput()
+	out, err := command(t, "check", "--dir", dir).CombinedOutput()
 	require.NoError(t, err, string(out))
 	assert.Contains(t, string(out), "is in order")
 }
@@ -169,9 +169,9 @@ func TestServeStopKillAndServeAgain(t *testing.T) {
 func TestHangup(t *testing.T) {
 	folder := t.TempDir()
 	conf, log := filepath.Join(folder, "fs.conf"), filepath.Join(folder, "log")
-	out, err := command(t, "genconfig", "-o", conf, "-insecure", "one=tcp://"+freeport.Address(t)).CombinedOutput()
+	out, err := command(t, "genconfig", "-o", conf, "--insecure", "one=tcp://"+freeport.Address(t)).CombinedOutput()
 	require.NoError(t, err, string(out))
-	d := serve(t, "-config", conf, "-dir", filepath.Join(folder, "data"), "-create", "-log-file", log)
+	d := serve(t, "--config", conf, "--dir", filepath.Join(folder, "data"), "--create", "--log-file", log)
 	text, err := os.ReadFile(conf)
 	require.NoError(t, err)
 	old := 0
@@ -215,7 +215,7 @@ func TestHangupNeverKills(t *testing.T) {
 	text, err := os.ReadFile(conf)
 	require.NoError(t, err)
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
-	cmd := command(t, "serve", "-config", pipe, "-dir", filepath.Join(folder, "data"), "-create", "-log-file", log)
+	cmd := command(t, "serve", "--config", pipe, "--dir", filepath.Join(folder, "data"), "--create", "--log-file", log)
 	require.NoError(t, pvfstest.StartChild(cmd))
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	feed := func(signal os.Signal) {
@@ -251,7 +251,7 @@ func TestHangupReadsKeys(t *testing.T) {
 	t.Setenv("VIADUCT_TLS_SECRET", secret)
 	out, err := command(t, "genconfig", "-o", conf, "one=tcps://"+freeport.Address(t)).CombinedOutput()
 	require.NoError(t, err, string(out))
-	d := serve(t, "-config", conf, "-dir", filepath.Join(folder, "data"), "-create", "-log-file", log, "-key-file", key)
+	d := serve(t, "--config", conf, "--dir", filepath.Join(folder, "data"), "--create", "--log-file", log, "--key-file", key)
 	noop(t, d.addresses[0])
 	hangup := func(says string) {
 		require.NoError(t, d.cmd.Process.Signal(syscall.SIGHUP))
@@ -276,9 +276,9 @@ func TestHangupReadsKeys(t *testing.T) {
 func TestStatisticsAreToldOfRefusals(t *testing.T) {
 	folder := t.TempDir()
 	conf, log := filepath.Join(folder, "fs.conf"), filepath.Join(folder, "log")
-	out, err := command(t, "genconfig", "-o", conf, "-trusted", "tcp://10.0.0.0@8", "one=tcp://"+freeport.Address(t)).CombinedOutput()
+	out, err := command(t, "genconfig", "-o", conf, "--trusted", "tcp://10.0.0.0@8", "one=tcp://"+freeport.Address(t)).CombinedOutput()
 	require.NoError(t, err, string(out))
-	d := serve(t, "-config", conf, "-dir", filepath.Join(folder, "data"), "-create", "-log-file", log)
+	d := serve(t, "--config", conf, "--dir", filepath.Join(folder, "data"), "--create", "--log-file", log)
 	refused(t, d.addresses[0])
 	refused(t, d.addresses[0])
 	text := func() string {

@@ -81,12 +81,12 @@ func sendGarbage(t *testing.T, address string) {
 // while the server answers, and none while it hangs: here its only worker waits for a log that nobody reads.
 func TestTheServiceManagerIsTold(t *testing.T) {
 	conf := filepath.Join(t.TempDir(), "fs.conf")
-	out, err := command(t, "genconfig", "-o", conf, "-insecure", "one=tcp://"+freeport.Address(t)).CombinedOutput()
+	out, err := command(t, "genconfig", "-o", conf, "--insecure", "one=tcp://"+freeport.Address(t)).CombinedOutput()
 	require.NoError(t, err, string(out))
 	manager, log := notifytest.New(t), newBlockage(t)
 	d := serveAs(t, func(cmd *exec.Cmd) {
 		cmd.Env = append(cmd.Env, manager.Env(), "WATCHDOG_USEC=300000")
-	}, "-config", conf, "-dir", filepath.Join(t.TempDir(), "data"), "-create", "-workers", "1", "-log-file", log.path)
+	}, "--config", conf, "--dir", filepath.Join(t.TempDir(), "data"), "--create", "--workers", "1", "--log-file", log.path)
 	require.Equal(t, "READY=1", manager.Next(), "before any sign of life")
 	noop(t, d.addresses[0])
 	require.Equal(t, "WATCHDOG=1", manager.Next())
@@ -117,9 +117,9 @@ func TestTheServiceManagerIsTold(t *testing.T) {
 // TestNoServiceManager: a mistake in the environment is reported, and without a manager nothing is sent.
 func TestNoServiceManager(t *testing.T) {
 	conf := filepath.Join(t.TempDir(), "fs.conf")
-	out, err := command(t, "genconfig", "-o", conf, "-insecure", "one=tcp://"+freeport.Address(t)).CombinedOutput()
+	out, err := command(t, "genconfig", "-o", conf, "--insecure", "one=tcp://"+freeport.Address(t)).CombinedOutput()
 	require.NoError(t, err, string(out))
-	cmd := command(t, "serve", "-config", conf, "-dir", filepath.Join(t.TempDir(), "data"), "-create")
+	cmd := command(t, "serve", "--config", conf, "--dir", filepath.Join(t.TempDir(), "data"), "--create")
 	cmd.Env = append(cmd.Env, notifytest.New(t).Env(), "WATCHDOG_USEC=soon")
 	out, err = cmd.CombinedOutput()
 	var exit *exec.ExitError
@@ -128,7 +128,7 @@ func TestNoServiceManager(t *testing.T) {
 
 	d := serveAs(t, func(cmd *exec.Cmd) {
 		cmd.Env = append(cmd.Env, "WATCHDOG_USEC=1000")
-	}, "-config", conf, "-dir", filepath.Join(t.TempDir(), "data"), "-create")
+	}, "--config", conf, "--dir", filepath.Join(t.TempDir(), "data"), "--create")
 	require.Zero(t, d.end(os.Interrupt))
 	require.Contains(t, d.rest.String(), "stops after 0 requests", "it sent itself none")
 }

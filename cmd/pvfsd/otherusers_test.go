@@ -48,7 +48,7 @@ func TestServeAsAUserForOthers(t *testing.T) {
 		cmd.Path, cmd.Dir = bin, "/"
 		cmd.Env = append(cmd.Env, "VIADUCT_SHM_DIR="+filepath.Join(folder, "shm"))
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ownerID, Gid: ownerID}}
-	}, "-config", conf, "-dir", filepath.Join(folder, "data"), "-create", "-other-users")
+	}, "--config", conf, "--dir", filepath.Join(folder, "data"), "--create", "--other-users")
 	require.ErrorIs(t, ask(t, d.addresses[0]), bmi.ErrUnreachable, "nobody said that this user is to be trusted")
 	t.Setenv("VIADUCT_SHM_TRUST", "31339")
 	noop(t, d.addresses[0])

@@ -84,20 +84,20 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 		"perf":                                "bmi perf takes one METHOD or ADDR, not 0 arguments",
 		"perf nothing":                        `unknown method "nothing"; available: mem`,
 		"perf nothing://x":                    `unknown method "nothing"; available: mem`,
-		"perf mem -size 1TiB":                 `bad size "1TiB"`,
-		"perf mem -test latncy":               `unknown test "latncy": choose from limit-bounce`,
-		"perf mem -memory fast":               `bad -memory "fast"`,
-		"perf mem -window 0":                  "bad -window 0",
-		"perf mem -pin x":                     `bad -pin "x"`,
-		"perf mem -time 0s":                   "bad -time",
-		"perf mem://x -listen mem://y":        "-listen is for",
-		"perf mem -nosuch":                    "bmi perf has no option -nosuch",
-		"info -test.v":                        "bmi info has no option -test.v",
-		"info -sim.seeds=1":                   "bmi info has no option -sim.seeds",
+		"perf mem --size 1TiB":                `bad size "1TiB"`,
+		"perf mem --test latncy":              `unknown test "latncy": choose from limit-bounce`,
+		"perf mem --memory fast":              `bad --memory "fast"`,
+		"perf mem --window 0":                 "--window 0: choose 1 to",
+		"perf mem --pin x":                    `bad --pin "x"`,
+		"perf mem --time 0s":                  "bad --time",
+		"perf mem://x --listen mem://y":       "--listen is for",
+		"perf mem --nosuch":                   "bmi perf has no option --nosuch",
+		"info -test.v":                        "bmi info has no option --test.v",
+		"info -sim.seeds=1":                   "bmi info has no option --sim.seeds",
 		"ping name":                           `bad address "name": an address looks like mem://NAME`,
 		"ping mem://":                         "what follows :// is missing; an address looks like mem://NAME",
-		"ping mem://x -size 1MiB -count -1":   "cannot be negative",
-		"send mem://x -block 1.5":             `bad size "1.5"`,
+		"ping mem://x --size 1MiB --count -1": "cannot be negative",
+		"send mem://x --block 1.5":            `bad size "1.5"`,
 		"send":                                "an ADDR and perhaps a FILE",
 		"send mem://x .":                      "is a directory; try: tar c . | bmi send ADDR",
 		"recv":                                "bmi recv takes one ADDR",
@@ -136,13 +136,13 @@ func TestInfo(t *testing.T) {
 	assert.Equal(t, ExitOK, r.code)
 	assert.Contains(t, r.out.String(), "largest message")
 
-	r = bmiRun(t, "info", "mem", "-json")
+	r = bmiRun(t, "info", "mem", "--json")
 	require.Equal(t, ExitOK, r.code)
 	var got map[string]any
 	require.NoError(t, json.Unmarshal([]byte(r.out.String()), &got))
 	assert.Equal(t, "mem", got["method"])
 	assert.Equal(t, "memory", got["provider"])
-	assert.EqualValues(t, 64<<20, got["max_expected_size"])
+	assert.EqualValues(t, 64<<20, got["max_expected_bytes"])
 	assert.Equal(t, true, got["registered_memory"])
 	assert.NotContains(t, got, "error")
 }
@@ -164,12 +164,12 @@ func serveInProcess(t *testing.T) string {
 
 func TestPing(t *testing.T) {
 	address := serveInProcess(t)
-	r := bmiRun(t, "ping", address, "-count", "3", "-interval=1ms", "-size", "1KiB")
+	r := bmiRun(t, "ping", address, "--count", "3", "--interval=1ms", "--size", "1KiB")
 	assert.Equal(t, ExitOK, r.code, r.err.String())
 	assert.Contains(t, r.out.String(), "1 KiB from "+address+": ping 3, ")
 	assert.Contains(t, r.out.String(), "3 answered; round trip least")
 
-	r = bmiRun(t, "ping", address, "-size", "1MiB")
+	r = bmiRun(t, "ping", address, "--size", "1MiB")
 	assert.Equal(t, ExitUsage, r.code)
 	assert.Contains(t, r.err.String(), "a ping carries at most")
 }
@@ -197,7 +197,7 @@ func TestPingOneThatDoesNotAnswer(t *testing.T) {
 	receiver := start(t, in, "recv", address, "-o", out)
 	// The first tries may come before the receiver listens.
 	require.Eventually(t, func() bool {
-		r := bmiRun(t, "ping", address, "-timeout", "20ms")
+		r := bmiRun(t, "ping", address, "--timeout", "20ms")
 		if r.code == ExitNobody {
 			return false
 		}
@@ -212,7 +212,7 @@ func TestPingOneThatDoesNotAnswer(t *testing.T) {
 
 func TestPerfJSONLines(t *testing.T) {
 	address := serveInProcess(t)
-	r := bmiRun(t, "perf", address, "-json", "-time", "1ms", "-size", "0,8", "-size=4KiB", "-test", "latency,rate", "-test", "bandwidth", "-test", "bidirectional", "-window", "4", "-memory", "registered")
+	r := bmiRun(t, "perf", address, "--json", "--time", "1ms", "--size", "0,8", "--size=4KiB", "--test", "latency,rate", "--test", "bandwidth", "--test", "bidirectional", "--window", "4", "--memory", "registered")
 	require.Equal(t, ExitOK, r.code, r.err.String())
 	var got []string
 	for line := range strings.Lines(r.out.String()) {
@@ -252,7 +252,7 @@ func TestPerfOfAnAddressHasNoLimitsUnlessAsked(t *testing.T) {
 
 func TestPerfTable(t *testing.T) {
 	address := serveInProcess(t)
-	r := bmiRun(t, "perf", address, "-time", "1ms", "-size", "8,64KiB", "-test", "latency", "-pin", "off")
+	r := bmiRun(t, "perf", address, "--time", "1ms", "--size", "8,64KiB", "--test", "latency", "--pin", "off")
 	require.Equal(t, ExitOK, r.code, r.err.String())
 	lines := strings.Split(strings.TrimSpace(r.out.String()), "\n")
 	require.Len(t, lines, 3)
@@ -265,7 +265,7 @@ func TestPerfLimits(t *testing.T) {
 	if cores, err := perf.AllowedCores(); err != nil || len(cores) < 2 {
 		t.Skip("two processes that spin need two cores")
 	}
-	r := bmiRun(t, "perf", "mem", "-json", "-time", "2ms", "-test", "limit,limit-socket,limit-udp", "-size", "0,4KiB")
+	r := bmiRun(t, "perf", "mem", "--json", "--time", "2ms", "--test", "limit,limit-socket,limit-udp", "--size", "0,4KiB")
 	require.Equal(t, ExitOK, r.code, r.err.String())
 	assert.Contains(t, r.out.String(), `{"test":"limit-bounce","method":"bare","size":0,"window":1,`)
 	assert.Contains(t, r.out.String(), `{"test":"limit-memcpy","method":"bare","size":4096,"window":1,`)
@@ -276,14 +276,14 @@ func TestPerfLimits(t *testing.T) {
 
 // TestPerfChecksSizesFirst: a size over the limit of the method is refused before anything is measured.
 func TestPerfChecksSizesFirst(t *testing.T) {
-	r := bmiRun(t, "perf", "mem", "-test", "limit-bounce,latency", "-size", "8,1GiB", "-time", "1ms")
+	r := bmiRun(t, "perf", "mem", "--test", "limit-bounce,latency", "--size", "8,1GiB", "--time", "1ms")
 	assert.Equal(t, ExitUsage, r.code)
-	assert.Contains(t, r.err.String(), "-size 1 GiB, but messages of mem have at most 64 MiB")
+	assert.Contains(t, r.err.String(), "--sizes 1 GiB, but messages of mem have at most 64 MiB")
 	assert.Empty(t, r.out.String())
 }
 
 func TestPerfNobody(t *testing.T) {
-	r := bmiRun(t, "perf", "mem://nobody", "-test", "latency")
+	r := bmiRun(t, "perf", "mem://nobody", "--test", "latency")
 	assert.Equal(t, ExitNobody, r.code)
 	assert.Contains(t, r.err.String(), "nobody answers at mem://nobody")
 }

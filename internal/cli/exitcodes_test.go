@@ -40,12 +40,12 @@ func TestExitCodesPage(t *testing.T) {
 		program.ExitBusy, program.ExitInUse, program.ExitDamaged, program.ExitInterrupted,
 	})
 	for command, help := range map[string]func(*bytes.Buffer) int{
-		"bmi": func(out *bytes.Buffer) int { return (&App{Out: out, Err: out}).Main(t.Context(), []string{"-help"}) },
+		"bmi": func(out *bytes.Buffer) int { return (&App{Out: out, Err: out}).Main(t.Context(), []string{"--help"}) },
 		"pvfs": func(out *bytes.Buffer) int {
-			return (&pvfs.App{Out: out, Err: out}).Main(t.Context(), []string{"-help"})
+			return (&pvfs.App{Out: out, Err: out}).Main(t.Context(), []string{"--help"})
 		},
 		"pvfsd": func(out *bytes.Buffer) int {
-			return (&pvfsd.App{Out: out, Err: out}).Main(t.Context(), []string{"-help"})
+			return (&pvfsd.App{Out: out, Err: out}).Main(t.Context(), []string{"--help"})
 		},
 	} {
 		var out bytes.Buffer

@@ -26,11 +26,13 @@ func (a *App) genkeyCommand() *cobra.Command {
 		Short: "Make keys for endpoints of via+udp",
 		Long: `Genkey makes a pair of keys for each name. It writes the private key to NAME.key; the endpoint
 reads it from the file that VIADUCT_UDP_PRIVATE_KEY_FILE names. It prints a line with the public key,
-or adds it to the file of -clients. A server knows its clients by these lines, in the file that
+or adds it to the file of --clients. A server knows its clients by these lines, in the file that
 VIADUCT_UDP_CLIENTS_FILE names. A client knows a server by a line HOST:PORT KEY in the file that
 VIADUCT_UDP_SERVERS_FILE names. 'node[01-16]' stands for 16 names. See docs/security-udp.md.
 
 ` + exitHelp,
+		Example: `  bmi genkey server > clients.txt
+  bmi genkey --clients clients.txt --dir keys 'node[01-16]'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return program.Usagef("a name is missing: bmi genkey NAME, or several names")
@@ -140,7 +142,7 @@ func endsLine(f *os.File) bool {
 func writePrivate(path, text string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is there already, and may be in use: remove it, or give another folder (-dir)", path)
+		return fmt.Errorf("%s is there already, and may be in use: remove it, or give another folder (--dir)", path)
 	}
 	if err != nil {
 		return err

@@ -2,46 +2,60 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
-	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// methodInfo is one line of `bmi info -json`.
+// methodInfo is one method of `bmi info`.
 type methodInfo struct {
-	Method            string            `json:"method"`
-	Description       string            `json:"description"`
-	Provider          string            `json:"provider"`
-	MaxExpectedSize   int               `json:"max_expected_size"`
-	MaxUnexpectedSize int               `json:"max_unexpected_size"`
-	EagerSize         int               `json:"eager_size"`
-	MaxPieces         int               `json:"max_pieces"`
-	Classes           bool              `json:"classes"`
-	RegisteredMemory  bool              `json:"registered_memory"`
-	RemoteRead        bool              `json:"remote_read"`
-	RemoteWrite       bool              `json:"remote_write"`
-	FileSends         bool              `json:"file_sends"`
-	Details           map[string]string `json:"details,omitempty"`
-	// Error is why the method cannot be used here; the other fields are then
-	// empty.
-	Error string `json:"error,omitempty"`
+	Method string `json:"method" table:"method"`
+	*Capabilities
+	// Error is why the method cannot be used here. It then has no capabilities.
+	Error string `json:"error,omitempty" table:"unusable"`
+}
+
+// Capabilities are what a method can do, and its limits.
+type Capabilities struct {
+	Description       string             `json:"description" table:"description"`
+	Provider          string             `json:"provider" table:"provider"`
+	MaxExpectedSize   program.ExactBytes `json:"max_expected_bytes" table:"largest message"`
+	MaxUnexpectedSize program.ExactBytes `json:"max_unexpected_bytes" table:"largest unexpected message"`
+	EagerSize         program.ExactBytes `json:"eager_bytes" table:"sent without asking up to"`
+	MaxPieces         int                `json:"max_pieces" table:"most pieces in a list"`
+	Classes           bool               `json:"classes" table:"classes of unexpected messages"`
+	RegisteredMemory  bool               `json:"registered_memory" table:"registered memory"`
+	RemoteRead        bool               `json:"remote_read" table:"remote read"`
+	RemoteWrite       bool               `json:"remote_write" table:"remote write"`
+	FileSends         bool               `json:"file_sends" table:"sends from files"`
+	Details           map[string]string  `json:"details,omitempty"`
+}
+
+// More are the details of the method.
+func (i methodInfo) More() (lines [][2]string) {
+	if i.Capabilities == nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(i.Details)) {
+		lines = append(lines, [2]string{name, i.Details[name]})
+	}
+	return lines
 }
 
 func (a *App) infoCommand() *cobra.Command {
-	var asJSON bool
+	var inJSON bool
 	cmd := &cobra.Command{
 		Use:   "info [METHOD]",
 		Short: "Show methods, their providers, capabilities and limits",
-		Args:  program.Between(0, 1, "at most one METHOD"),
+		Example: `  bmi info
+  bmi info via+shm --json`,
+		Args: program.Between(0, 1, "at most one METHOD"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			names := program.Methods()
 			if len(args) == 1 {
@@ -54,13 +68,10 @@ func (a *App) infoCommand() *cobra.Command {
 			for _, name := range names {
 				infos = append(infos, lookAt(cmd.Context(), name))
 			}
-			if asJSON {
-				return printInfoJSON(a.Out, infos)
-			}
-			return printInfo(a.Out, infos)
+			return printInfo(a.Out, infos, inJSON)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per method and line")
+	program.JSONFlag(cmd, &inJSON, methodInfo{})
 	return cmd
 }
 
@@ -84,12 +95,13 @@ func lookAt(ctx context.Context, name string) methodInfo {
 }
 
 func fromInfo(i bmi.Info) methodInfo {
-	out := methodInfo{
-		Method: i.Name, Description: i.Description, Provider: i.Provider,
-		MaxExpectedSize: i.MaxExpectedSize, MaxUnexpectedSize: i.MaxUnexpectedSize, EagerSize: i.EagerSize, MaxPieces: i.MaxPieces,
+	out := methodInfo{Method: i.Name, Capabilities: &Capabilities{
+		Description: i.Description, Provider: i.Provider,
+		MaxExpectedSize: program.ExactBytes(i.MaxExpectedSize), MaxUnexpectedSize: program.ExactBytes(i.MaxUnexpectedSize),
+		EagerSize: program.ExactBytes(i.EagerSize), MaxPieces: i.MaxPieces,
 		Classes: i.Classes, RegisteredMemory: i.RegisteredMemory, RemoteRead: i.RemoteRead, RemoteWrite: i.RemoteWrite,
 		FileSends: i.FileSends,
-	}
+	}}
 	for _, d := range i.Details {
 		if out.Details == nil {
 			out.Details = make(map[string]string)
@@ -99,55 +111,16 @@ func fromInfo(i bmi.Info) methodInfo {
 	return out
 }
 
-func printInfoJSON(w io.Writer, infos []methodInfo) error {
-	enc := json.NewEncoder(w)
-	for _, i := range infos {
-		if err := enc.Encode(i); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func printInfo(w io.Writer, infos []methodInfo) error {
-	if len(infos) == 0 {
+func printInfo(w io.Writer, infos []methodInfo, inJSON bool) error {
+	if len(infos) == 0 && !inJSON {
 		_, err := fmt.Fprintln(w, "This binary was built without any method.")
 		return err
 	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for n, i := range infos {
-		if n > 0 {
-			fmt.Fprintln(table)
-		}
-		fmt.Fprintf(table, "method\t%s\n", i.Method)
-		if i.Error != "" {
-			fmt.Fprintf(table, "unusable\t%s\n", i.Error)
-			continue
-		}
-		fmt.Fprintf(table, "description\t%s\nprovider\t%s\n", i.Description, i.Provider)
-		fmt.Fprintf(table, "largest message\t%s\n", perf.FormatSize(i.MaxExpectedSize))
-		fmt.Fprintf(table, "largest unexpected message\t%s\n", perf.FormatSize(i.MaxUnexpectedSize))
-		fmt.Fprintf(table, "sent without asking up to\t%s\n", perf.FormatSize(i.EagerSize))
-		fmt.Fprintf(table, "most pieces in a list\t%d\n", i.MaxPieces)
-		for _, c := range []struct {
-			name string
-			has  bool
-		}{
-			{"classes of unexpected messages", i.Classes}, {"registered memory", i.RegisteredMemory},
-			{"remote read", i.RemoteRead}, {"remote write", i.RemoteWrite}, {"sends from files", i.FileSends},
-		} {
-			fmt.Fprintf(table, "%s\t%s\n", c.name, yesNo(c.has))
-		}
-		for _, name := range slices.Sorted(maps.Keys(i.Details)) {
-			fmt.Fprintf(table, "%s\t%s\n", name, i.Details[name])
+	table := program.NewTable[methodInfo](w, inJSON).Records()
+	for _, i := range infos {
+		if err := table.Add(i); err != nil {
+			return err
 		}
 	}
 	return table.Flush()
-}
-
-func yesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
 }

@@ -44,28 +44,32 @@ windows), bandwidth (one way) and bidirectional (both ways at once, their sum).
 Each point is measured in batches. The output has the median of the batches, and
 the 99th percentile: 99 in 100 batches are at least as good.
 
-With -json, one object a line: test, method, size, window, median, p99, unit.
+With --json, one object a line: test, method, size, window, median, p99, unit.
 
 For a method that makes its links reliable itself (via+udp) the counters of this
-side in all tests follow: retransmissions, acks, round trips of packets; with -json
+side in all tests follow: retransmissions, acks, round trips of packets; with --json
 as a line whose test is round-trip, with the counters in its link.
 
 ` + exitHelp,
+		Example: `  bmi perf via+shm
+  bmi perf tcp --tests latency,bandwidth --sizes 8,64KiB-1MiB
+  bmi perf tcp://server:4000 --json`,
 		Args: program.Exactly(1, "one METHOD or ADDR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.perf(cmd.Context(), args[0], opt)
 		},
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&opt.tests, "test", nil, "tests to run: latency, rate, bandwidth, bidirectional, limit-bounce, limit-memcpy, limit-socket, limit-udp, limit, all (default: all; with an ADDR, which may be anywhere, no limits)")
-	f.StringSliceVar(&opt.sizes, "size", nil, "message sizes, lists and ranges, for instance 8,64KiB or 1KiB-1MiB (default: a series for each test)")
+	program.Renamed(f, map[string]string{"test": "tests", "size": "sizes"})
+	f.StringSliceVar(&opt.tests, "tests", nil, "tests to run: latency, rate, bandwidth, bidirectional, limit-bounce, limit-memcpy, limit-socket, limit-udp, limit, all (default: all; with an ADDR, which may be anywhere, no limits)")
+	f.StringSliceVar(&opt.sizes, "sizes", nil, "message sizes, lists and ranges, for instance 8,64KiB or 1KiB-1MiB (default: a series for each test)")
 	f.IntVar(&opt.window, "window", 64, "messages under way at once, at most, in all tests but latency")
 	f.StringVar(&opt.memory, "memory", "plain", "memory to send from and receive into: plain, or registered with the method")
-	f.DurationVar(&opt.time, "time", 200*time.Millisecond, "how long to measure each point, about")
+	program.DurationFlag(f, &opt.time, "time", 200*time.Millisecond, "how long to measure each point, about")
 	f.StringVar(&opt.pin, "pin", "on", "bind the two sides to cores: on, off, or two core numbers such as 0,1")
-	f.DurationVar(&opt.spin, "spin", 0, "how long to poll before sleeping (0: the default, negative: never)")
+	program.DurationFlag(f, &opt.spin, "spin", 0, "how long to poll before sleeping (0: the default, negative: never)")
 	f.StringVar(&opt.listen, "listen", "", "with a METHOD: the address for the process that perf starts (default: one of its own)")
-	f.BoolVar(&opt.json, "json", false, "print one JSON object per line and measured point")
+	program.JSONFlag(cmd, &opt.json, perf.Result{})
 	return cmd
 }
 
@@ -109,15 +113,16 @@ func planPerf(target string, opt perfOptions) (p perfPlan, err error) {
 	if p.cores, err = perf.ParsePin(opt.pin); err != nil {
 		return p, program.Usage(err)
 	}
+	if err := program.InRange("window", opt.window, 1, perf.WindowMax); err != nil {
+		return p, err
+	}
 	switch {
 	case opt.memory != "plain" && opt.memory != "registered":
-		return p, program.Usagef("bad -memory %q: want plain or registered", opt.memory)
-	case opt.window < 1 || opt.window > perf.WindowMax:
-		return p, program.Usagef("bad -window %d: choose 1 to %d", opt.window, perf.WindowMax)
+		return p, program.Usagef("bad --memory %q: want plain or registered", opt.memory)
 	case opt.time <= 0 || opt.time > time.Hour:
-		return p, program.Usagef("bad -time %v: choose more than 0 and at most an hour", opt.time)
+		return p, program.Usagef("bad --time %v: choose more than 0 and at most an hour", opt.time)
 	case opt.listen != "" && p.address != "":
-		return p, program.Usagef("-listen is for `bmi perf METHOD`, which starts the process that listens")
+		return p, program.Usagef("--listen is for `bmi perf METHOD`, which starts the process that listens")
 	}
 	return p, nil
 }
@@ -164,8 +169,8 @@ func (p *perfPlan) checkSizes(ctx context.Context) error {
 		return nil
 	}
 	info := lookAt(ctx, p.method)
-	if largest := slices.Max(p.sizes); info.Error == "" && largest > info.MaxExpectedSize {
-		return fmt.Errorf("%w: -size %s, but messages of %s have at most %s", perf.ErrSize, perf.FormatSize(largest), p.method, perf.FormatSize(info.MaxExpectedSize))
+	if largest := slices.Max(p.sizes); info.Error == "" && largest > int(info.MaxExpectedSize) {
+		return fmt.Errorf("%w: --sizes %s, but messages of %s have at most %s", perf.ErrSize, perf.FormatSize(largest), p.method, info.MaxExpectedSize.Cell())
 	}
 	return nil // a method that does not open says why when it is measured
 }

@@ -21,7 +21,7 @@ func perfLink(ep *bmi.Endpoint, method string, out *perfOutput) error {
 // link prints a result of perf.LinkResult: below the table, or as one more line of
 // JSON.
 func (o *perfOutput) link(r perf.Result) error {
-	if o.json {
+	if o.table.JSON() {
 		return r.WriteJSON(o.w)
 	}
 	l := r.Link

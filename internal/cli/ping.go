@@ -25,7 +25,8 @@ type pingOptions struct {
 	count    int
 	interval time.Duration
 	timeout  time.Duration
-	size     string
+	size     int
+	json     bool
 }
 
 func (a *App) pingCommand() *cobra.Command {
@@ -38,10 +39,12 @@ for the answer to each. The time is that of a whole round trip, with one Test
 call each, as in a program that waits now and then; 'bmi perf' shows the speed of
 a program that does nothing else.
 
-A process that is reached and does not answer within -timeout is reported as busy, with another
+A process that is reached and does not answer within --timeout is reported as busy, with another
 exit code than an address at which nobody was reached.
 
 ` + exitHelp,
+		Example: `  bmi ping tcp://server:4000
+  bmi ping via+shm://here --count 0 --interval 1s --json`,
 		Args: program.Exactly(1, "one ADDR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.ping(cmd.Context(), args[0], opt)
@@ -49,9 +52,10 @@ exit code than an address at which nobody was reached.
 	}
 	f := cmd.Flags()
 	f.IntVar(&opt.count, "count", 4, "how many pings to send (0: until interrupted)")
-	f.DurationVar(&opt.interval, "interval", 200*time.Millisecond, "time between two pings")
-	f.DurationVar(&opt.timeout, "timeout", 2*time.Second, "how long to wait for each answer")
-	f.StringVar(&opt.size, "size", "8", "payload, for instance 8 or 4KiB")
+	program.DurationFlag(f, &opt.interval, "interval", 200*time.Millisecond, "time between two pings")
+	program.DurationFlag(f, &opt.timeout, "timeout", 2*time.Second, "how long to wait for each answer")
+	program.SizeFlag(f, &opt.size, "size", 8, "payload, for instance 8 or 4KiB")
+	program.JSONFlag(cmd, &opt.json, pinged{})
 	return cmd
 }
 
@@ -59,12 +63,11 @@ func (a *App) ping(ctx context.Context, address string, opt pingOptions) (err er
 	if err := checkAddress(address); err != nil {
 		return err
 	}
-	size, err := perf.ParseSize(opt.size)
-	if err != nil {
-		return program.Usage(err)
+	if opt.size > perf.SizeMax {
+		return program.Usagef("--size %s: the most is %s", perf.FormatSize(opt.size), perf.FormatSize(perf.SizeMax))
 	}
 	if opt.count < 0 || opt.interval < 0 || opt.timeout <= 0 {
-		return program.Usagef("-count and -interval cannot be negative, -timeout must be more than 0")
+		return program.Usagef("--count and --interval cannot be negative, --timeout must be more than 0")
 	}
 	ep, err := bmi.Open(ctx, bmi.Config{})
 	if err != nil {
@@ -76,7 +79,7 @@ func (a *App) ping(ctx context.Context, address string, opt pingOptions) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, client.Close()) }()
-	pinger, err := client.NewPinger(size)
+	pinger, err := client.NewPinger(opt.size)
 	if err != nil {
 		return err
 	}
@@ -96,13 +99,34 @@ func (a *App) ping(ctx context.Context, address string, opt pingOptions) (err er
 			return err
 		}
 		times = append(times, took)
-		fmt.Fprintf(a.Out, "%s from %s: ping %d, %s\n", perf.FormatSize(size), address, n+1, micros(took))
+		if err := a.printPing(pinged{address, n + 1, program.ExactBytes(opt.size), program.Micros(float64(took.Nanoseconds()) / 1e3)}, opt.json); err != nil {
+			return err
+		}
 	}
-	if len(times) == 0 {
+	switch {
+	case len(times) == 0:
 		return ctx.Err()
+	case opt.json:
+		return nil
 	}
 	fmt.Fprintln(a.Out, roundTrips(times))
 	return nil
+}
+
+// pinged is the answer to a ping.
+type pinged struct {
+	Address   string             `json:"address"`
+	Ping      int                `json:"ping"` // from 1 on
+	Size      program.ExactBytes `json:"size_bytes"`
+	RoundTrip program.Micros     `json:"round_trip_us"`
+}
+
+func (a *App) printPing(p pinged, inJSON bool) error {
+	if inJSON {
+		return program.WriteJSON(a.Out, p)
+	}
+	_, err := fmt.Fprintf(a.Out, "%s from %s: ping %d, %s\n", p.Size.Cell(), p.Address, p.Ping, p.RoundTrip.Cell())
+	return err
 }
 
 // roundTrips says how long pings took.
@@ -134,7 +158,7 @@ func pingOnce(ctx context.Context, ep *bmi.Endpoint, pinger *perf.Pinger, timeou
 	case !errors.Is(err, context.DeadlineExceeded):
 		return took, err
 	case connected(ep):
-		return 0, fmt.Errorf("%w within %v: the process there is busy, perhaps with a `bmi perf`, or it is no `bmi serve`; try again, or wait longer with -timeout", errBusy, timeout)
+		return 0, fmt.Errorf("%w within %v: the process there is busy, perhaps with a `bmi perf`, or it is no `bmi serve`; try again, or wait longer with --timeout", errBusy, timeout)
 	}
 	return 0, fmt.Errorf("%w within %v, not even to connect: is `bmi serve` running there and not stopped, and does a firewall let it be reached?", errNoAnswer, timeout)
 }

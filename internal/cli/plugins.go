@@ -15,6 +15,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 	"github.com/viaduct-hpc/viaduct/internal/plugins/process"
 	"github.com/viaduct-hpc/viaduct/plugins"
 )
@@ -35,6 +36,8 @@ folders separated by colons, and give them the variables of the environment that
 BMI_PLUGIN_ENV lists, separated by commas.
 
 ` + exitHelp,
+		Example: `  bmi plugins list bin
+  bmi plugins check bin/bmi-method-via --basic`,
 		Args: cobra.ArbitraryArgs,
 		RunE: program.Unknown,
 	}
@@ -46,10 +49,14 @@ BMI_PLUGIN_ENV lists, separated by commas.
 // loadPlugins loads the plugins of the environment before a command looks up its
 // method. A plugin that cannot be loaded is logged.
 func (a *App) loadPlugins(cmd *cobra.Command, _ []string) (err error) {
-	if os.Getenv(pluginsVariable) == "" {
+	if environ.Getenv(pluginsVariable) == "" {
 		return nil
 	}
-	ep, err := bmi.Open(cmd.Context(), bmi.Config{Log: a.warnings()})
+	log, err := a.log.Logger(a.Err, slog.LevelWarn)
+	if err != nil {
+		return err
+	}
+	ep, err := bmi.Open(cmd.Context(), bmi.Config{Log: log})
 	if err != nil {
 		return err
 	}
@@ -58,7 +65,11 @@ func (a *App) loadPlugins(cmd *cobra.Command, _ []string) (err error) {
 
 // warnings is a log for messages that a user at a terminal should see.
 func (a *App) warnings() *slog.Logger {
-	return slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	log, err := a.log.Logger(a.Err, slog.LevelWarn)
+	if err != nil { // the command itself reports it
+		log = slog.New(slog.DiscardHandler)
+	}
+	return log
 }
 
 // pluginFlags are the flags that say how to start a plugin.
@@ -99,14 +110,14 @@ func (p *pluginFlags) args() []string {
 func (p *pluginFlags) load(ctx context.Context, path string, log *slog.Logger) (*plugins.Plugin, error) {
 	for _, e := range p.env {
 		if name, _, _ := strings.Cut(e, "="); name == "" {
-			return nil, program.Usagef("bad -env %q: want K=V, or K for the value that it has here", e)
+			return nil, program.Usagef("bad --env %q: want K=V, or K for the value that it has here", e)
 		}
 	}
 	loaded, err := plugins.Load(ctx, path, plugins.Options{
 		Replace: true, Env: p.env, SHA256: p.sha256, NoRings: p.noRings, Plaintext: p.plaintext, Log: log,
 	})
 	if errors.Is(err, process.ErrPlaintext) {
-		err = fmt.Errorf("%w (-plaintext)", err)
+		err = fmt.Errorf("%w (--plaintext)", err)
 	}
 	return loaded, err
 }

@@ -91,15 +91,15 @@ func TestMistakesAboutPlugins(t *testing.T) {
 		{"plugins check " + folder + "/bmi-method-god", "there is no plugin \"" + folder + "/bmi-method-god\"; there is " + folder + "/bmi-method-deaf, " + good + "\n"},
 		{"plugins check no-such-plugin", "plugins are files called bmi-method-NAME"},
 		{"plugins check " + folder, "is a folder; 'bmi plugins list " + folder + "' shows"},
-		{"plugins check " + good + " -run (", "bad -run"},
-		{"plugins check " + good + " -run Nosuch", `no test is called so; the first are Info, `},
-		{"plugins check " + good + " -address here", "it needs {name}"},
-		{"plugins check " + good + " -env =x", `bad -env "=x"`},
-		{"plugins check " + good + " -method nothing", `the plugin has no method "nothing"; it offers mem`},
+		{"plugins check " + good + " --run (", "bad --run"},
+		{"plugins check " + good + " --run Nosuch", `no test is called so; the first are Info, `},
+		{"plugins check " + good + " --address here", "it needs {name}"},
+		{"plugins check " + good + " --env =x", `bad --env "=x"`},
+		{"plugins check " + good + " --method nothing", `the plugin has no method "nothing"; it offers mem`},
 		{"plugins list " + folder + "/nowhere", "nowhere: no such file or directory"},
 		{"plugins run " + good, "bmi plugins run takes a PATH and, behind --, a command"},
 		{"plugins run " + good + " perf mem", "behind --, a command"},
-		{"plugins run " + good + " perf mem -size 8", "has no option -size; the command and its options go behind --"},
+		{"plugins run " + good + " perf mem --size 8", "has no option --size; the command and its options go behind --"},
 		{"plugins run " + folder + "/x -- perf mem", "there is no plugin"},
 		{"plugins run " + good + " -- prf mem", `unknown command "prf"; did you mean perf?`},
 		{"plugins peer x", "takes a PATH and an ADDR"},
@@ -127,7 +127,7 @@ func TestPluginsList(t *testing.T) {
 	assert.NotContains(t, r.out.String(), "other")
 
 	t.Setenv(pluginsVariable, ":"+folder+":/no/such/folder")
-	r = bmiRun(t, "plugins", "list", "-json")
+	r = bmiRun(t, "plugins", "list", "--json")
 	require.Equal(t, ExitOK, r.code, r.err.String())
 	byName := map[string]pluginInfo{}
 	for line := range strings.Lines(r.out.String()) {
@@ -136,7 +136,7 @@ func TestPluginsList(t *testing.T) {
 		byName[i.Name] = i
 	}
 	assert.Equal(t, []string{"deaf"}, byName["deaf"].Methods)
-	assert.Equal(t, "rings", byName["good"].Data)
+	assert.EqualValues(t, "rings", byName["good"].Data)
 	assert.Empty(t, byName["good"].Error)
 	assert.Equal(t, pluginInfo{Path: "/no/such/folder", Error: "there is no such file or folder"}, byName[""])
 
@@ -150,7 +150,7 @@ func TestPluginsList(t *testing.T) {
 func TestPluginsCheck(t *testing.T) {
 	folder := pluginFolder(t, "good", "deaf", "terse")
 	good := filepath.Join(folder, "bmi-method-good")
-	r := bmiRun(t, "plugins", "check", good, "-basic", "-run", "^(Info|SendRecv|MatchTags|NameTaken)$")
+	r := bmiRun(t, "plugins", "check", good, "--basic", "--run", "^(Info|SendRecv|MatchTags|NameTaken)$")
 	require.Equal(t, ExitOK, r.code, "%s\n%s", r.out.String(), r.err.String())
 	for _, want := range []string{
 		`(?m)^methods +mem$`, `(?m)^method +mem$`, `(?m)^endpoints at mem://{name}$`, `(?m)^  ok +SendRecv +\d`,
@@ -160,16 +160,16 @@ func TestPluginsCheck(t *testing.T) {
 	}
 
 	// The hook that this test needs cannot be had through a plugin.
-	r = bmiRun(t, "plugins", "check", good, "-run", "^CrashSparesOthers$")
+	r = bmiRun(t, "plugins", "check", good, "--run", "^CrashSparesOthers$")
 	require.Equal(t, ExitOK, r.code, "%s\n%s", r.out.String(), r.err.String())
 	assert.Contains(t, r.out.String(), "no Crash hook\nmem: 0 ok, 1 skipped, 0 failed")
 
 	// A method in memory cannot reach another process.
-	r = bmiRun(t, "plugins", "check", good, "-one-process", "-run", "^ForkEcho$")
+	r = bmiRun(t, "plugins", "check", good, "--one-process", "--run", "^ForkEcho$")
 	require.Equal(t, ExitOK, r.code, "%s\n%s", r.out.String(), r.err.String())
 	assert.Contains(t, r.out.String(), "no Fork hook\nmem: 0 ok, 1 skipped, 0 failed")
 
-	r = bmiRun(t, "plugins", "check", filepath.Join(folder, "bmi-method-terse"), "-run", "^(Info|SendRecv)$")
+	r = bmiRun(t, "plugins", "check", filepath.Join(folder, "bmi-method-terse"), "--run", "^(Info|SendRecv)$")
 	assert.Equal(t, ExitFailed, r.code, r.err.String())
 	assert.Regexp(t, `(?m)^  FAIL +Info\s*\n( +.*\n)+ +Messages: +a line for people`, r.out.String())
 	assert.Contains(t, r.out.String(), "mem: 1 ok, 0 skipped, 1 failed")
@@ -177,9 +177,9 @@ func TestPluginsCheck(t *testing.T) {
 
 	r = bmiRun(t, "plugins", "check", filepath.Join(folder, "bmi-method-deaf"))
 	assert.Equal(t, ExitFailed, r.code, r.err.String())
-	assert.Regexp(t, `FAIL: .*deaf: nobody is here\nIt cannot be opened; -env `, r.out.String(), r.err.String())
+	assert.Regexp(t, `FAIL: .*deaf: nobody is here\nIt cannot be opened; --env `, r.out.String(), r.err.String())
 
-	r = bmiRun(t, "plugins", "check", good, "-sha256", strings.Repeat("0", 64))
+	r = bmiRun(t, "plugins", "check", good, "--sha256", strings.Repeat("0", 64))
 	assert.Equal(t, ExitFailed, r.code)
 	assert.Contains(t, r.err.String(), "SHA-256")
 }
@@ -208,7 +208,7 @@ func TestCommandsLoadThePluginsOfTheEnvironment(t *testing.T) {
 func TestPluginsRun(t *testing.T) {
 	folder := pluginFolder(t, "good")
 	before := bmi.Drivers()
-	r := bmiRun(t, "plugins", "run", filepath.Join(folder, "bmi-method-good"), "--", "info", "mem", "-json")
+	r := bmiRun(t, "plugins", "run", filepath.Join(folder, "bmi-method-good"), "--", "info", "mem", "--json")
 	require.Equal(t, ExitOK, r.code, r.err.String())
 	var info methodInfo
 	require.NoError(t, json.Unmarshal([]byte(r.out.String()), &info))
@@ -216,7 +216,7 @@ func TestPluginsRun(t *testing.T) {
 	assert.Empty(t, info.Error)
 	assert.Equal(t, before, bmi.Drivers())
 
-	r = bmiRun(t, "plugins", "run", filepath.Join(folder, "bmi-method-good"), "--", "ping", "mem://nobody", "-count", "1")
+	r = bmiRun(t, "plugins", "run", filepath.Join(folder, "bmi-method-good"), "--", "ping", "mem://nobody", "--count", "1")
 	assert.Equal(t, ExitNobody, r.code, r.err.String())
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 )
 
-// addressTemplates are the forms of addresses that are tried if -address is not given:
+// addressTemplates are the forms of addresses that are tried if --address is not given:
 // the first at which the method can listen is used.
 var addressTemplates = []string{"{name}", "{ip}:{port}"}
 
@@ -35,7 +35,7 @@ func checkTemplate(template string) error {
 	if template == "" || strings.Contains(template, "{name}") || strings.Contains(template, "{port}") || strings.Contains(template, "{ip}") {
 		return nil
 	}
-	return program.Usagef("bad -address %q: it needs {name}, or {ip} and {port}, so that each endpoint has an address of its own", template)
+	return program.Usagef("bad --address %q: it needs {name}, or {ip} and {port}, so that each endpoint has an address of its own", template)
 }
 
 // templateOf finds a template for the endpoints of a method, and checks that it works.

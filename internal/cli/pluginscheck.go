@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"regexp"
 	"slices"
@@ -26,6 +27,7 @@ type checkOptions struct {
 	headOfLine bool
 	oneProcess bool
 	log        bool
+	json       bool
 }
 
 func (a *App) pluginsCheckCommand() *cobra.Command {
@@ -39,13 +41,15 @@ the test needs a peer in another process. A test is ok, fails with the reason, o
 is skipped because the method lacks the feature.
 
 The endpoints of the tests are named METHOD://{name}, or, if the method does not
-listen there, METHOD://{ip}:{port}. With -address other forms are possible, for
-instance -address '{ip}:{port}/{name}'. {name} is replaced by a word of letters,
+listen there, METHOD://{ip}:{port}. With --address other forms are possible, for
+instance --address '{ip}:{port}/{name}'. {name} is replaced by a word of letters,
 digits and hyphens, {ip} by an address in 127.0.0.0/8, {port} by a port.
 
-Variables that a method needs, a key for instance, are given with -env.
+Variables that a method needs, a key for instance, are given with --env.
 
 ` + exitHelp,
+		Example: `  bmi plugins check bin/bmi-method-via
+  bmi plugins check ./bmi-method-mine --env MINE_DEVICE=0 --run 'Send|Recv' --json`,
 		Args: program.Exactly(1, "one PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.pluginsCheck(cmd.Context(), args[0], opt)
@@ -61,6 +65,8 @@ Variables that a method needs, a key for instance, are given with -env.
 	f.BoolVar(&opt.headOfLine, "head-of-line", false, "a long message without a receive holds up those behind it (tcp and tcps: always)")
 	f.BoolVar(&opt.oneProcess, "one-process", false, "endpoints reach only those of the same process: no test with a peer in another one")
 	f.BoolVar(&opt.log, "log", false, "show the log of the plugin")
+	_ = f.MarkDeprecated("log", "use --log-level")
+	program.JSONFlag(cmd, &opt.json, checked{})
 	return cmd
 }
 
@@ -72,7 +78,7 @@ var overStreams = []string{"tcp", "tcps"}
 func (opt *checkOptions) selectTests() (methodtest.Tests, error) {
 	pattern, err := regexp.Compile(opt.run)
 	if err != nil {
-		return nil, program.Usagef("bad -run: %v", err)
+		return nil, program.Usagef("bad --run: %v", err)
 	}
 	all := methodtest.All
 	if opt.basic {
@@ -85,7 +91,7 @@ func (opt *checkOptions) selectTests() (methodtest.Tests, error) {
 		}
 	}
 	if len(tests) == 0 {
-		return nil, program.Usagef("bad -run %q: no test is called so; the first are %s, %s, %s", opt.run, all[0].Name, all[1].Name, all[2].Name)
+		return nil, program.Usagef("bad --run %q: no test is called so; the first are %s, %s, %s", opt.run, all[0].Name, all[1].Name, all[2].Name)
 	}
 	return tests, nil
 }
@@ -115,8 +121,10 @@ func (a *App) pluginsCheck(ctx context.Context, path string, opt checkOptions) (
 		return err
 	}
 	var log *slog.Logger
-	if opt.log {
-		log = slog.New(slog.NewTextHandler(a.Err, nil))
+	if opt.log || a.log.Level != "" {
+		if log, err = a.log.Logger(a.Err, slog.LevelInfo); err != nil {
+			return err
+		}
 	}
 	p, err := opt.load(ctx, path, log)
 	if err != nil {
@@ -127,14 +135,18 @@ func (a *App) pluginsCheck(ctx context.Context, path string, opt checkOptions) (
 	if err != nil {
 		return err
 	}
-	if err := printPlugins(a.Out, nil, []pluginInfo{{
+	var out io.Writer = a.Out
+	if opt.json {
+		out = io.Discard // what is not a row of the table
+	}
+	if err := printPlugins(out, nil, []pluginInfo{{
 		Name: p.Name(), Path: path, Version: p.Version(), Methods: p.Methods(), Data: dataOf(p),
-	}}); err != nil {
+	}}, false); err != nil {
 		return err
 	}
 	var bad []string
 	for _, method := range methods {
-		c := &checking{app: a, plugin: p, path: path, method: method, flags: opt.pluginFlags,
+		c := &checking{app: a, out: out, json: opt.json, plugin: p, path: path, method: method, flags: opt.pluginFlags,
 			oneWay:     opt.oneWay || slices.Contains(overStreams, method),
 			headOfLine: opt.headOfLine || slices.Contains(overStreams, method),
 			oneProcess: opt.oneProcess,
@@ -156,6 +168,8 @@ func (a *App) pluginsCheck(ctx context.Context, path string, opt checkOptions) (
 // A checking is the check of one method.
 type checking struct {
 	app        *App
+	out        io.Writer // what people see
+	json       bool
 	plugin     *plugins.Plugin
 	path       string
 	method     string
@@ -167,10 +181,19 @@ type checking struct {
 	count      map[string]int // by outcome
 }
 
+// checked is a test of `bmi plugins check --json`.
+type checked struct {
+	Method  string          `json:"method"`
+	Test    string          `json:"test,omitempty"` // "": the method could not be opened
+	Outcome string          `json:"outcome"`        // ok, skip or FAIL
+	Took    program.Seconds `json:"took_seconds"`
+	Said    []string        `json:"said,omitempty"`
+}
+
 // run shows the method's capabilities, and runs the tests. err is an error of the
 // command itself; good reports whether the method passed.
 func (c *checking) run(ctx context.Context, address string, tests methodtest.Tests) (good bool, err error) {
-	w := c.app.Out
+	w := c.out
 	fmt.Fprintln(w)
 	c.template, err = templateOf(ctx, c.method, address)
 	if err == nil {
@@ -180,8 +203,11 @@ func (c *checking) run(ctx context.Context, address string, tests methodtest.Tes
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
+		if c.json {
+			return false, program.WriteJSON(c.app.Out, checked{Method: c.method, Outcome: testFailed, Said: []string{err.Error()}})
+		}
 		_, err = fmt.Fprintf(w, "method    %s\n%s: %v\n%s\n", c.method, testFailed, err,
-			"It cannot be opened; -env gives it what it needs from the environment, -address says how endpoints are named.")
+			"It cannot be opened; --env gives it what it needs from the environment, --address says how endpoints are named.")
 		return false, err
 	}
 	c.count = map[string]int{}
@@ -191,7 +217,13 @@ func (c *checking) run(ctx context.Context, address string, tests methodtest.Tes
 			return false, err
 		}
 		c.count[v.outcome]++
-		if _, err := fmt.Fprintln(w, v); err != nil {
+		if c.json {
+			if err := program.WriteJSON(c.app.Out, checked{c.method, v.test, v.outcome, program.Seconds(v.took.Seconds()), v.said}); err != nil {
+				return false, err
+			}
+			continue
+		}
+		if _, err := fmt.Fprintln(w, v.coloured(program.StyleOf(w))); err != nil {
 			return false, err
 		}
 	}
@@ -208,12 +240,12 @@ func (c *checking) describe(ctx context.Context) (err error) {
 	defer closeEndpoint(ep, &err)
 	for _, i := range ep.Info() {
 		if i.Name == c.method {
-			if err := printInfo(c.app.Out, []methodInfo{fromInfo(i)}); err != nil {
+			if err := printInfo(c.out, []methodInfo{fromInfo(i)}, false); err != nil {
 				return err
 			}
 		}
 	}
-	_, err = fmt.Fprintf(c.app.Out, "endpoints at %s\n", c.template)
+	_, err = fmt.Fprintf(c.out, "endpoints at %s\n", c.template)
 	return err
 }
 

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,27 +9,45 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 	"github.com/viaduct-hpc/viaduct/internal/plugins/process"
 	"github.com/viaduct-hpc/viaduct/plugins"
 )
 
-// pluginInfo is one line of `bmi plugins list -json`.
+// pluginInfo is one plugin of `bmi plugins list`.
 type pluginInfo struct {
-	Name    string   `json:"name,omitempty"`
-	Path    string   `json:"path,omitempty"`
-	Version string   `json:"version,omitempty"`
-	Methods []string `json:"methods,omitempty"`
+	Name    string   `json:"name,omitempty" table:"plugin"`
+	Path    string   `json:"path,omitempty" table:"path"`
+	Version string   `json:"version,omitempty" table:"version"`
+	Methods []string `json:"methods,omitempty" table:"methods"`
 	// Data is the path of messages to the plugin: "rings" in shared memory, or "grpc".
-	Data string `json:"data,omitempty"`
+	Data dataPath `json:"data,omitempty" table:"messages"`
 	// Plaintext: the plugin cannot encrypt gRPC traffic.
-	Plaintext bool `json:"plaintext,omitempty"`
+	Plaintext plaintext `json:"plaintext,omitempty" table:"needs"`
 	// Error is why the plugin is refused.
-	Error string `json:"error,omitempty"`
+	Error string `json:"error,omitempty" table:"refused"`
+}
+
+type (
+	dataPath  string
+	plaintext bool
+)
+
+// Cell is the path for people.
+func (d dataPath) Cell() string {
+	return map[dataPath]string{"rings": "through rings in shared memory", "grpc": "through gRPC alone"}[d]
+}
+
+// Cell is what the user must know.
+func (p plaintext) Cell() string {
+	if p {
+		return "--plaintext: it cannot encrypt what gRPC carries"
+	}
+	return ""
 }
 
 func (a *App) pluginsListCommand() *cobra.Command {
@@ -43,12 +60,14 @@ is refused. Without a DIR it searches the folders in BMI_PLUGINS, and without th
 the folder of the bmi command itself.
 
 ` + exitHelp,
+		Example: `  bmi plugins list
+  bmi plugins list bin --json`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.pluginsList(cmd.Context(), args, asJSON)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per plugin and line")
+	program.JSONFlag(cmd, &asJSON, pluginInfo{})
 	return cmd
 }
 
@@ -73,10 +92,7 @@ func (a *App) pluginsList(ctx context.Context, args []string, asJSON bool) error
 		}
 		infos = append(infos, refused...)
 	}
-	if asJSON {
-		return printPluginsJSON(a.Out, infos)
-	}
-	return printPlugins(a.Out, places, infos)
+	return printPlugins(a.Out, places, infos, asJSON)
 }
 
 // pluginPlaces are the folders and files that list searches.
@@ -85,7 +101,7 @@ func pluginPlaces(args []string) ([]string, error) {
 		return args, nil
 	}
 	var places []string
-	for _, place := range filepath.SplitList(os.Getenv(pluginsVariable)) {
+	for _, place := range filepath.SplitList(environ.Getenv(pluginsVariable)) {
 		if place != "" {
 			places = append(places, place)
 		}
@@ -136,7 +152,7 @@ func lookAtPlugin(ctx context.Context, path string) (out pluginInfo) {
 	flags := &pluginFlags{}
 	p, err := flags.load(ctx, out.Path, nil)
 	if errors.Is(err, process.ErrPlaintext) {
-		flags.plaintext, out.Plaintext = true, true
+		flags.plaintext, out.Plaintext = true, plaintext(true)
 		p, err = flags.load(ctx, out.Path, nil)
 	}
 	if err == nil {
@@ -150,46 +166,23 @@ func lookAtPlugin(ctx context.Context, path string) (out pluginInfo) {
 }
 
 // dataOf returns the path of messages to a plugin.
-func dataOf(p *plugins.Plugin) string {
+func dataOf(p *plugins.Plugin) dataPath {
 	if p.Rings() {
 		return "rings"
 	}
 	return "grpc"
 }
 
-func printPluginsJSON(w io.Writer, infos []pluginInfo) error {
-	enc := json.NewEncoder(w)
-	for _, i := range infos {
-		if err := enc.Encode(i); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func printPlugins(w io.Writer, places []string, infos []pluginInfo) error {
-	if len(infos) == 0 {
+func printPlugins(w io.Writer, places []string, infos []pluginInfo, inJSON bool) error {
+	if len(infos) == 0 && !inJSON {
 		_, err := fmt.Fprintf(w, "There is no plugin (no file %s*) in %s.\n", plugins.Prefix, strings.Join(places, ", "))
 		return err
 	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for n, i := range infos {
-		if n > 0 {
-			fmt.Fprintln(table)
-		}
-		for _, line := range [][2]string{
-			{"plugin", i.Name}, {"path", i.Path}, {"version", i.Version},
-			{"methods", strings.Join(i.Methods, ", ")}, {"messages", dataText[i.Data]}, {"needs", needs[i.Plaintext]}, {"refused", i.Error},
-		} {
-			if line[1] != "" {
-				fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
-			}
+	table := program.NewTable[pluginInfo](w, inJSON).Records()
+	for _, i := range infos {
+		if err := table.Add(i); err != nil {
+			return err
 		}
 	}
 	return table.Flush()
 }
-
-// dataText and needs are pluginInfo.Data and Plaintext as text for people.
-var needs = map[bool]string{true: "-plaintext: it cannot encrypt what gRPC carries"}
-
-var dataText = map[string]string{"rings": "through rings in shared memory", "grpc": "through gRPC alone"}

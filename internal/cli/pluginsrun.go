@@ -22,10 +22,9 @@ func (a *App) pluginsRunCommand() *cobra.Command {
 replace bmi's own methods of the same names. If the command starts the other side
 (bmi perf METHOD), they do so on both.
 
-    bmi plugins run bin/bmi-method-via -- perf via+shm -size 8
-    bmi plugins run ./bmi-method-mine -env MINE_DEVICE=0 -- serve mine://here
-
 ` + exitHelp,
+		Example: `  bmi plugins run bin/bmi-method-via -- perf via+shm --sizes 8
+  bmi plugins run ./bmi-method-mine --env MINE_DEVICE=0 -- serve mine://here`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() != 1 || len(args) < 2 {
 				return program.Usagef("%s", pluginsRunUsage)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/verdict"
 	"github.com/viaduct-hpc/viaduct/methods/methodtest"
 )
@@ -41,6 +42,17 @@ func try(ctx context.Context, test methodtest.Test, factory methodtest.Factory) 
 		r.outcome, r.said = testSkipped, []string{t.Skipped()}
 	}
 	return r, nil
+}
+
+// coloured is the result as String has it, with its outcome in colour.
+func (r result) coloured(style program.Style) string {
+	switch r.outcome {
+	case testPassed:
+		return strings.Replace(r.String(), testPassed, style.Good(testPassed), 1)
+	case testFailed:
+		return strings.Replace(r.String(), testFailed, style.Bad(testFailed), 1)
+	}
+	return r.String()
 }
 
 // String is the result in one line, followed by the reasons of a failure.

@@ -35,6 +35,8 @@ complete. It fails if the data did not arrive unchanged and complete; any output
 written before must then not be used.
 
 ` + exitHelp,
+		Example: `  bmi recv via+shm://backup -o data.tar
+  bmi recv tcp://:4000 | tar x`,
 		Args: program.Exactly(1, "one ADDR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.recv(cmd.Context(), args[0], opt)
@@ -42,7 +44,7 @@ written before must then not be used.
 	}
 	f := cmd.Flags()
 	f.StringVarP(&opt.file, "output", "o", "", "write to this file instead of standard output")
-	f.BoolVar(&opt.quiet, "quiet", false, "print errors only")
+	program.QuietFlag(f, &opt.quiet)
 	return cmd
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +19,8 @@ type App struct {
 	// Terminal: Err is a terminal, so a progress bar makes sense.
 	Terminal bool
 
+	log program.Log // the options of the log
+
 	// self are the arguments that this program needs before those of a subcommand
 	// when it starts itself again: bmi plugins run.
 	self []string
@@ -30,6 +33,9 @@ func (a *App) Main(ctx context.Context, args []string) int {
 	ctx, stop := program.Interruptible(ctx)
 	defer stop()
 
+	if !slices.Contains(args, "--child") { // its parent has reported them
+		program.ReportUnknown(a.Err, "bmi", os.Environ())
+	}
 	root := a.root()
 	root.SetArgs(dashes.Normalize(args))
 	err := root.ExecuteContext(ctx)
@@ -51,16 +57,21 @@ func (a *App) root() *cobra.Command {
 
 Addresses look like via+shm://NAME, via+udp://HOST:PORT or tcp://HOST:PORT. via+udp and tcps need a key that both
 sides share, or keys of their own (bmi genkey): see README.md. Options may be written with one dash or two.
+Environment variables are in docs/environment.md; bmi env shows their values here.
 Methods may come from plugins, too: BMI_PLUGINS names them, files or folders (bmi help plugins).
 ` + exitHelp,
+		Example: `  bmi info
+  bmi perf via+shm
+  tar c DIR | bmi send via+shm://backup          bmi recv via+shm://backup | tar x`,
 	}, a.Out, a.Err)
 	root.SetIn(a.In)
-	for _, cmd := range []*cobra.Command{
-		a.infoCommand(), a.pingCommand(), a.serveCommand(), a.perfCommand(), a.sendCommand(), a.recvCommand(),
-	} {
+	a.log.Flags(root.PersistentFlags(), "info for serve, else warn")
+	program.CommandGroup(root, "Look and measure", a.infoCommand(), a.pingCommand(), a.serveCommand(), a.perfCommand())
+	program.CommandGroup(root, "Move data", a.sendCommand(), a.recvCommand())
+	for _, cmd := range root.Commands() {
 		cmd.PreRunE = a.loadPlugins
-		root.AddCommand(cmd)
 	}
-	root.AddCommand(a.genkeyCommand(), a.pluginsCommand(), program.VersionCommand(a.Out), a.followCommand())
+	program.CommandGroup(root, "Set up", a.genkeyCommand(), a.pluginsCommand(), program.EnvCommand(a.Out))
+	root.AddCommand(program.VersionCommand(a.Out), a.followCommand())
 	return root
 }

@@ -17,7 +17,7 @@ import (
 
 type sendOptions struct {
 	wait  time.Duration
-	block string
+	block int
 	quiet bool
 }
 
@@ -34,6 +34,8 @@ It does not matter which of the two starts first. Both succeed, or both fail: th
 receiver compares a SHA-256 checksum of everything, and send waits for its verdict.
 
 ` + exitHelp,
+		Example: `  bmi send via+shm://backup data.tar
+  tar c DIR | bmi send tcp://server:4000 --timeout 1m`,
 		Args: program.Between(1, 2, "an ADDR and perhaps a FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			file := ""
@@ -44,9 +46,10 @@ receiver compares a SHA-256 checksum of everything, and send waits for its verdi
 		},
 	}
 	f := cmd.Flags()
-	f.DurationVar(&opt.wait, "wait", 10*time.Second, "how long to look for the receiver")
-	f.StringVar(&opt.block, "block", "1MiB", "bytes per message")
-	f.BoolVar(&opt.quiet, "quiet", false, "print errors only")
+	program.Renamed(f, map[string]string{"wait": "timeout"})
+	program.DurationFlag(f, &opt.wait, "timeout", 10*time.Second, "how long to look for the receiver")
+	program.SizeFlag(f, &opt.block, "block", 1<<20, "size of a message")
+	program.QuietFlag(f, &opt.quiet)
 	return cmd
 }
 
@@ -54,12 +57,11 @@ func (a *App) send(ctx context.Context, address, file string, opt sendOptions) (
 	if err := checkAddress(address); err != nil {
 		return err
 	}
-	block, err := perf.ParseSize(opt.block)
-	if err != nil {
-		return program.Usage(err)
+	if opt.wait < 0 {
+		return program.Usagef("--timeout %v: it cannot be negative", opt.wait)
 	}
-	if opt.wait < 0 || block < 1 {
-		return program.Usagef("-wait cannot be negative, -block must be more than 0")
+	if opt.block < 1 || opt.block > perf.SizeMax {
+		return program.Usagef("--block %s: choose 1 B to %s", perf.FormatSize(opt.block), perf.FormatSize(perf.SizeMax))
 	}
 	in, total, err := a.openInput(file)
 	if err != nil {
@@ -76,7 +78,7 @@ func (a *App) send(ctx context.Context, address, file string, opt sendOptions) (
 	bar := program.NewProgress(a.Err, "sending", a.Terminal && !opt.quiet)
 	start := time.Now()
 	sum, err := stream.Send(ctx, ep, stream.SendOptions{
-		Address: address, Wait: opt.wait, Total: total, Block: block,
+		Address: address, Wait: opt.wait, Total: total, Block: opt.block,
 		Started:  func() { start = time.Now(); bar.Begin(total) },
 		Progress: bar.Set,
 	}, in)

@@ -30,6 +30,8 @@ func (a *App) serveCommand() *cobra.Command {
 a time, until it is interrupted.
 
 ` + exitHelp,
+		Example: `  bmi serve tcp://:4000
+  bmi serve via+shm://here --quiet --log-format json`,
 		Args: program.Exactly(1, "one ADDR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.serve(cmd.Context(), args[0], opt)
@@ -37,8 +39,8 @@ a time, until it is interrupted.
 	}
 	f := cmd.Flags()
 	f.IntVar(&opt.core, "core", -1, "run on this processor core (-1: on any)")
-	f.DurationVar(&opt.spin, "spin", 0, "how long to poll before sleeping (0: the default, negative: never)")
-	f.BoolVar(&opt.quiet, "quiet", false, "do not say that it is ready")
+	program.DurationFlag(f, &opt.spin, "spin", 0, "how long to poll before sleeping (0: the default, negative: never)")
+	program.QuietFlag(f, &opt.quiet)
 	f.BoolVar(&opt.child, "child", false, "say \"ok ADDR\" when ready, and leave when standard input ends")
 	_ = f.MarkHidden("child")
 	return cmd
@@ -48,7 +50,10 @@ func (a *App) serve(ctx context.Context, address string, opt serveOptions) (err 
 	if err := checkAddress(address); err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(a.Err, nil))
+	log, err := a.log.Logger(a.Err, slog.LevelInfo)
+	if err != nil {
+		return err
+	}
 	ep, err := bmi.Open(ctx, bmi.Config{Listen: []string{address}, Log: log, SpinMax: opt.spin})
 	if err != nil {
 		return err

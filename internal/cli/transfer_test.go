@@ -57,8 +57,8 @@ func TestSendAndRecvQuietPipes(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, in.Close()) }()
 	address := newAddress()
-	recv := start(t, nil, "recv", address, "-quiet")
-	send := start(t, in, "send", address, "-quiet", "-block", "256").wait(t)
+	recv := start(t, nil, "recv", address, "--quiet")
+	send := start(t, in, "send", address, "--quiet", "--block", "256").wait(t)
 	require.Equal(t, ExitOK, send.code, send.err.String())
 	require.Equal(t, ExitOK, recv.wait(t).code, recv.err.String())
 	assert.Equal(t, string(data), recv.out.String())
@@ -68,7 +68,7 @@ func TestSendAndRecvQuietPipes(t *testing.T) {
 
 func TestSendToNobody(t *testing.T) {
 	file, _ := testFile(t, 10)
-	r := bmiRun(t, "send", "mem://nobody", file, "-wait", "1ms")
+	r := bmiRun(t, "send", "mem://nobody", file, "--wait", "1ms")
 	assert.Equal(t, ExitNobody, r.code)
 	assert.Contains(t, r.err.String(), "start `bmi recv mem://nobody`")
 
@@ -84,7 +84,7 @@ func TestRecvLeavesNoHalfFile(t *testing.T) {
 	recv := start(t, nil, "recv", address, "-o", out)
 	in, feed, err := os.Pipe()
 	require.NoError(t, err)
-	send := start(t, in, "send", address, "-block", "256")
+	send := start(t, in, "send", address, "--block", "256")
 	_, err = feed.Write(make([]byte, 10_000))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {

@@ -118,7 +118,7 @@ func (p Plan) checkTest(t perf.Test, ranks int) error {
 	case len(sizes) == 0:
 		return fmt.Errorf("%w: none of the sizes is one for %s: give whole multiples of %d bytes", ErrPlan, t, max(1, s.sizeMin))
 	case s.file && p.File == "":
-		return fmt.Errorf("%w: %s needs the name of a file: give -file", ErrPlan, t)
+		return fmt.Errorf("%w: %s needs the name of a file: give --file", ErrPlan, t)
 	}
 	for _, size := range sizes {
 		if size < 0 || size > MemoryMax {

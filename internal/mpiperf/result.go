@@ -1,15 +1,12 @@
 package mpiperf
 
 import (
-	"encoding/json"
-	"fmt"
-	"io"
 	"slices"
 
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// A Result is one measured point, and one line of `mpibench -json`. In the perf.Result, Median
+// A Result is one measured point, and one line of `mpibench --json`. In the perf.Result, Median
 // and P99 are over batches, where the value of a batch is the mean of all ranks, or for
 // messages that of the first rank.
 type Result struct {
@@ -24,18 +21,6 @@ type Result struct {
 	Max float64 `json:"max"`
 	// Checked is the number of rounds in which contents were checked; 0: not requested.
 	Checked int `json:"checked,omitempty"`
-}
-
-// WriteJSON writes the result as one line.
-func (r Result) WriteJSON(w io.Writer) error {
-	line, err := json.Marshal(r)
-	if err != nil {
-		return fmt.Errorf("mpiperf: encode a result: %w", err)
-	}
-	if _, err = w.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("mpiperf: write a result: %w", err)
-	}
-	return nil
 }
 
 // resultOf computes a result from the time of an iteration in each batch on each rank, in

@@ -44,17 +44,17 @@ func TestResultsOfKnownTimes(t *testing.T) {
 
 func TestTableAndJSON(t *testing.T) {
 	var out bytes.Buffer
-	table := Table{W: &out}
+	table := NewTable(&out, false)
 	r := known(t, perf.Latency, 8, 1, [][]float64{{2000}, {2000}})
 	require.NoError(t, table.Add(r))
 	require.NoError(t, table.Add(known(t, Barrier, 0, 1, [][]float64{{2e6}, {4e6}})))
 	assert.Equal(t, ""+
-		"TEST                 METHOD   RANKS      SIZE WINDOW ITERATIONS      MEDIAN         P99         MIN         AVG         MAX  UNIT\n"+
-		"latency              mem          2       8 B      1          7       1.000       1.000       1.000       1.000       1.000  us\n"+
+		"TEST                  METHOD    RANKS       SIZE  WINDOW  ITERATIONS       MEDIAN          P99          MIN          AVG          MAX  UNIT\n"+
+		"latency               mem           2        8 B       1           7        1.000        1.000        1.000        1.000        1.000  us\n"+
 		"\n"+
-		"barrier              mem          2       0 B      1          7        3000        3000        2000        3000        4000  us\n", out.String())
+		"barrier               mem           2        0 B       1           7         3000         3000         2000         3000         4000  us\n", out.String())
 	out.Reset()
-	require.NoError(t, r.WriteJSON(&out))
+	require.NoError(t, NewTable(&out, true).Add(r))
 	assert.Equal(t, `{"test":"latency","method":"mem","size":8,"window":1,"median":1,"p99":1,"unit":"us","ranks":2,"iterations":7,"batches":1,"min":1,"avg":1,"max":1}`+"\n", out.String())
 }
 

@@ -1,37 +1,51 @@
 package mpiperf
 
 import (
-	"fmt"
 	"io"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// A Table prints results as they come, for people.
+// A Table prints results as they come.
 type Table struct {
-	W io.Writer
-
-	headed bool
-	last   perf.Test
+	table *program.Table[row]
+	last  perf.Test
 }
 
-// Add writes one result.
+// row is a result, and what people see of it.
+type row struct {
+	Result
+	ShownTest       perf.Test          `json:"-" table:"TEST,20"`
+	ShownMethod     string             `json:"-" table:"METHOD,8"`
+	ShownRanks      int                `json:"-" table:"RANKS,5"`
+	ShownSize       program.ExactBytes `json:"-" table:"SIZE,9"`
+	ShownWindow     int                `json:"-" table:"WINDOW,6"`
+	ShownIterations int                `json:"-" table:"ITERATIONS,10"`
+	ShownMedian     string             `json:"-" table:"MEDIAN,11,right"`
+	ShownP99        string             `json:"-" table:"P99,11,right"`
+	ShownMin        string             `json:"-" table:"MIN,11,right"`
+	ShownAvg        string             `json:"-" table:"AVG,11,right"`
+	ShownMax        string             `json:"-" table:"MAX,11,right"`
+	ShownUnit       string             `json:"-" table:"UNIT"`
+}
+
+// NewTable returns a table for people, or lines of JSON.
+func NewTable(w io.Writer, inJSON bool) *Table {
+	return &Table{table: program.NewTable[row](w, inJSON).Live()}
+}
+
+// Add prints one result.
 func (t *Table) Add(r Result) error {
-	if !t.headed {
-		t.headed = true
-		if _, err := fmt.Fprintf(t.W, "%-20s %-8s %5s %9s %6s %10s %11s %11s %11s %11s %11s  %s\n",
-			"TEST", "METHOD", "RANKS", "SIZE", "WINDOW", "ITERATIONS", "MEDIAN", "P99", "MIN", "AVG", "MAX", "UNIT"); err != nil {
-			return err
-		}
-	} else if r.Test != t.last {
-		if _, err := fmt.Fprintln(t.W); err != nil {
+	if r.Test != t.last {
+		if err := t.table.Gap(); err != nil {
 			return err
 		}
 	}
 	t.last = r.Test
-	_, err := fmt.Fprintf(t.W, "%-20s %-8s %5d %9s %6d %10d %11s %11s %11s %11s %11s  %s\n",
-		r.Test, r.Method, r.Ranks, perf.FormatSize(r.Size), r.Window, r.Iterations,
-		perf.FormatValue(r.Median, r.Unit), perf.FormatValue(r.P99, r.Unit),
-		perf.FormatValue(r.Min, r.Unit), perf.FormatValue(r.Avg, r.Unit), perf.FormatValue(r.Max, r.Unit), r.Unit)
-	return err
+	value := func(v float64) string { return perf.FormatValue(v, r.Unit) }
+	return t.table.Add(row{
+		r, r.Test, r.Method, r.Ranks, program.ExactBytes(r.Size), r.Window, r.Iterations,
+		value(r.Median), value(r.P99), value(r.Min), value(r.Avg), value(r.Max), r.Unit,
+	})
 }

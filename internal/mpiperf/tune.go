@@ -89,7 +89,7 @@ func (p Plan) forTuning(ranks int) (Plan, error) {
 	}
 	p.Ranks = slices.Compact(slices.Sorted(slices.Values(p.Ranks)))
 	if n := slices.Max(p.Ranks); err == nil && n < 2 {
-		err = fmt.Errorf("%w: one rank has nothing to tune: give -ranks of 2 or more", ErrPlan)
+		err = fmt.Errorf("%w: one rank has nothing to tune: give --ranks of 2 or more", ErrPlan)
 	}
 	return p, err
 }
@@ -333,7 +333,7 @@ func between(a, b int) int { return int(math.Sqrt(float64(a) * float64(b))) }
 func (t *tuner) write(w io.Writer, p *mpi.Process, table *coll.Tuning) error {
 	header, lines, _ := strings.Cut(table.String(), "\n")
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n# mpibench -tune: %d ranks, %s, %s\n# operation where ranks bytes algorithm\n",
+	fmt.Fprintf(&b, "%s\n# mpibench --tune: %d ranks, %s, %s\n# operation where ranks bytes algorithm\n",
 		header, p.World().Size(), orOneHost(p.World().Hosts()), methodOf(p))
 	written := 0
 	for i, line := range strings.Split(strings.TrimSuffix(lines, "\n"), "\n") {

@@ -1,13 +1,13 @@
 package mpiperf
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/tool"
 )
@@ -42,14 +42,13 @@ func WatchVariables(p *mpi.Process) (*Variables, error) {
 	return v, v.s.Start()
 }
 
-// A Variable is a variable with its value, and one line of `mpibench -json -vars`.
+// A Variable is a variable with its value, and one line of `mpibench --json --vars`.
 type Variable struct {
-	Name  string `json:"variable"`
+	Name  string `json:"variable" table:"VARIABLE"`
 	Kind  string `json:"kind"`  // "control", or the class of a performance variable
 	Value any    `json:"value"` // a number, or one for each rank; of a control, what it is set to
-	Text  string `json:"text"`
-
-	shown string
+	Shown string `json:"-" table:"VALUE,,right"`
+	Text  string `json:"text" table:"MEANING"`
 }
 
 // Read ends the counting, and returns all variables whose names begin with prefix: controls, then
@@ -73,10 +72,10 @@ func (v *Variables) Read(prefix string) (all []Variable, err error) {
 		if text, ok := value.(string); ok {
 			shown = strconv.Quote(text)
 		}
-		all = append(all, Variable{Name: c.Name, Kind: "control", Value: value, Text: c.Text, shown: shown})
+		all = append(all, Variable{Name: c.Name, Kind: "control", Value: value, Text: c.Text, Shown: shown})
 	}
 	for i, h := range v.handles {
-		one := Variable{Name: h.Name, Kind: h.Class.String(), Value: values[i], Text: h.Text, shown: shownValues(h, values[i])}
+		one := Variable{Name: h.Name, Kind: h.Class.String(), Value: values[i], Text: h.Text, Shown: shownValues(h, values[i])}
 		if h.Binding == tool.OfProcess {
 			one.Value = values[i][0]
 		}
@@ -110,27 +109,18 @@ func shownValues(h *tool.Handle, values []uint64) string {
 	return b.String()
 }
 
-// WriteVariables writes variables as a table for people.
-func WriteVariables(w io.Writer, all []Variable) error {
-	if _, err := fmt.Fprintf(w, "\n%-44s %16s  %s\n", "VARIABLE", "VALUE", "MEANING"); err != nil {
-		return err
-	}
-	for _, v := range all {
-		if _, err := fmt.Fprintf(w, "%-44s %16s  %s\n", v.Name, v.shown, v.Text); err != nil {
+// WriteVariables prints variables: a table for people below the other one, or lines of JSON.
+func WriteVariables(w io.Writer, all []Variable, inJSON bool) error {
+	table := program.NewTable[Variable](w, inJSON)
+	if !inJSON {
+		if _, err := fmt.Fprintln(w); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// WriteJSON writes the variable as one line.
-func (v Variable) WriteJSON(w io.Writer) error {
-	line, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("mpiperf: encode a variable: %w", err)
+	for _, v := range all {
+		if err := table.Add(v); err != nil {
+			return err
+		}
 	}
-	if _, err = w.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("mpiperf: write a variable: %w", err)
-	}
-	return nil
+	return table.Flush()
 }

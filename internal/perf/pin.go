@@ -61,11 +61,11 @@ func ParsePin(text string) (Cores, error) {
 	near, errNear := strconv.Atoi(a)
 	far, errFar := strconv.Atoi(b)
 	if !ok || errNear != nil || errFar != nil {
-		return Cores{}, fmt.Errorf("bad -pin %q: want on, off or two core numbers such as 0,1", text)
+		return Cores{}, fmt.Errorf("bad --pin %q: want on, off or two core numbers such as 0,1", text)
 	}
 	for _, core := range []int{near, far} {
 		if !contains(allowed, core) {
-			return Cores{}, fmt.Errorf("bad -pin %q: this process may not run on core %d, only on %v", text, core, allowed)
+			return Cores{}, fmt.Errorf("bad --pin %q: this process may not run on core %d, only on %v", text, core, allowed)
 		}
 	}
 	return Cores{Pinned: true, Near: near, Far: far}, nil

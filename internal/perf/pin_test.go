@@ -51,6 +51,6 @@ func TestParsePin(t *testing.T) {
 	for _, bad := range []string{"maybe", "1", "0,", "a,b", "-1,0", "0,100000"} {
 		_, err := ParsePin(bad)
 		require.Error(t, err, bad)
-		assert.Contains(t, err.Error(), "bad -pin")
+		assert.Contains(t, err.Error(), "bad --pin")
 	}
 }

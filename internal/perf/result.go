@@ -101,7 +101,7 @@ const (
 // MethodBare is Result.Method of a limit, for which no method is used.
 const MethodBare = "bare"
 
-// A Result is one measured point, and one line of `bmi perf -json`.
+// A Result is one measured point, and one line of `bmi perf --json`.
 type Result struct {
 	Test   Test   `json:"test"`
 	Method string `json:"method"`

@@ -22,7 +22,7 @@ func status(err error) proto.Status {
 var ErrAuthentication = errors.New("authentication failed")
 
 // errOtherKey is for a capability that one server signed and another refuses.
-var errOtherKey = errors.New("a server does not accept the signature of another one: do all have the same key (pvfsd serve -key-file)?")
+var errOtherKey = errors.New("a server does not accept the signature of another one: do all have the same key (pvfsd serve --key-file)?")
 
 // authenticated adds a reason to an error that does not come from missing rights: the user was not authenticated, or servers
 // refuse each other.

@@ -29,7 +29,7 @@ func TestServersWithOtherKeys(t *testing.T) {
 	c.Start(1)
 
 	f := mount(t, c, client.Options{RetryLimit: -1})
-	const says = "do all have the same key (pvfsd serve -key-file)?"
+	const says = "do all have the same key (pvfsd serve --key-file)?"
 	for name := range names(10) {
 		_, err := fs.ReadFile(f, name)
 		require.ErrorContains(t, err, says)

@@ -50,7 +50,7 @@ var (
 
 // Reasons shared by several keywords.
 const (
-	whyKeys = "servers sign with a key that all of them have, see pvfsd serve -key-file"
+	whyKeys = "servers sign with a key that all of them have, see pvfsd serve --key-file"
 )
 
 // keywords is sorted by section, and in a section by subject.
@@ -67,7 +67,7 @@ var keywords = []Keyword{
 	{Name: "ClientJobFlowTimeoutSecs", Sections: inDefaults, Effect: OnAll},
 	{Name: "ClientRetryLimit", Sections: inDefaults, Effect: OnAll},
 	{Name: "ClientRetryDelayMilliSecs", Sections: inDefaults, Effect: OnAll},
-	{Name: "LogFile", Sections: inServers, Why: "pvfsd serve -log-file says where the log goes"},
+	{Name: "LogFile", Sections: inServers, Why: "pvfsd serve --log-file says where the log goes"},
 	{Name: "LogType", Sections: inServers},
 	{Name: "LogStamp", Sections: inServers},
 	{Name: "EventLogging", Sections: inServers},

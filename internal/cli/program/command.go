@@ -17,11 +17,12 @@ func Root(cmd *cobra.Command, out, err io.Writer) *cobra.Command {
 	cmd.SetOut(out)
 	cmd.SetErr(err)
 	cmd.SetFlagErrorFunc(FlagError)
+	WithHelp(cmd)
 	WithVersion(cmd)
 	return cmd
 }
 
-// WithVersion adds the option -version, which prints what VersionCommand prints.
+// WithVersion adds the option --version, which prints what VersionCommand prints.
 func WithVersion(cmd *cobra.Command) {
 	cmd.Version = version.String()
 	cmd.SetVersionTemplate(version.Line(cmd.Name()))

@@ -3,7 +3,6 @@ package program
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -11,49 +10,55 @@ import (
 
 // wants say what a flag of a type takes.
 var wants = map[string]string{
-	"int": "a whole number", "int32": "a whole number", "uint64": "a whole number, not negative",
-	"duration": "a time with its unit, such as 200ms or 3s", "bool": "true or false",
+	"int": "a whole number", "int32": "a whole number", "uint32": "a whole number, not negative", "uint64": "a whole number, not negative",
+	"bool": "true or false",
 }
 
-// FlagError explains a mistake in an option, written with one dash as the help and the guides do.
+// FlagError explains a mistake in an option, which is written as in the help.
 func FlagError(cmd *cobra.Command, err error) error {
+	return FlagErrorOf(cmd.CommandPath(), cmd.Flags(), err)
+}
+
+// FlagErrorOf is FlagError for the options of a command that parses them itself; others are names that it understands, too.
+func FlagErrorOf(command string, flags *pflag.FlagSet, err error, others ...string) error {
 	var unknown *pflag.NotExistError
 	var invalid *pflag.InvalidValueError
 	var missing *pflag.ValueRequiredError
 	switch {
 	case errors.As(err, &unknown):
-		return Usagef("%s has no option -%s%s", cmd.CommandPath(), unknown.GetSpecifiedName(), didYouMean(similarFlags(cmd, unknown.GetSpecifiedName())))
+		name := unknown.GetSpecifiedName()
+		return Usagef("%s has no option %s%s", command, Option(name), didYouMean(similarFlags(flags, name, others)))
 	case errors.As(err, &invalid):
 		f := invalid.GetFlag()
 		if want := wants[f.Value.Type()]; want != "" {
-			return Usagef("-%s %s: want %s", f.Name, invalid.GetValue(), want)
+			return Usagef("%s %s: want %s", Option(f.Name), invalid.GetValue(), want)
 		}
-		return Usage(fmt.Errorf("-%s %s: %w", f.Name, invalid.GetValue(), invalid.Unwrap()))
+		return Usage(fmt.Errorf("%s %s: %w", Option(f.Name), invalid.GetValue(), invalid.Unwrap()))
 	case errors.As(err, &missing):
-		return Usagef("-%s needs a value behind it", missing.GetSpecifiedName())
+		return Usagef("%s needs a value behind it", Option(missing.GetSpecifiedName()))
 	}
 	return Usage(err)
 }
 
-// similarFlags are the options of a command that look like a mistyped one, as cobra finds similar commands.
-func similarFlags(cmd *cobra.Command, name string) []string {
-	all := &cobra.Command{SuggestionsMinimumDistance: 2}
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden {
-			all.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
-		}
-	})
-	var near []string
-	for _, one := range all.SuggestionsFor(name) {
-		near = append(near, "-"+one)
+// Option is the name of an option as it is written.
+func Option(name string) string {
+	if len(name) == 1 {
+		return "-" + name
 	}
-	return near
+	return "--" + name
 }
 
-// didYouMean asks whether one of some names was meant.
-func didYouMean(near []string) string {
-	if len(near) == 0 {
-		return ""
+// similarFlags are the options that look like a mistyped one.
+func similarFlags(flags *pflag.FlagSet, name string, others []string) []string {
+	var names []string
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	near := Near(name, append(names, others...))
+	for i := range near {
+		near[i] = Option(near[i])
 	}
-	return "; did you mean " + strings.Join(near, " or ") + "?"
+	return near
 }

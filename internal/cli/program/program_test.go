@@ -21,11 +21,11 @@ import (
 )
 
 func TestUsageMarksAnErrorAndKeepsItsWords(t *testing.T) {
-	err := Usage(fmt.Errorf("bad -size: %w", io.ErrUnexpectedEOF))
+	err := Usage(fmt.Errorf("bad --size: %w", io.ErrUnexpectedEOF))
 	assert.ErrorIs(t, err, ErrUsage)
 	assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
-	assert.EqualError(t, err, "bad -size: unexpected EOF")
-	assert.EqualError(t, Usagef("bad -jobs %d", -1), "bad -jobs -1")
+	assert.EqualError(t, err, "bad --size: unexpected EOF")
+	assert.EqualError(t, Usagef("bad --jobs %d", -1), "bad --jobs -1")
 	assert.NotErrorIs(t, io.EOF, ErrUsage)
 }
 
@@ -74,7 +74,7 @@ func TestComplainNamesTheProgramOnce(t *testing.T) {
 	assert.Equal(t, "pvfs: no such file\n", out.String())
 	out.Reset()
 	Complain(&out, "pvfs", "bad -x", ExitUsage)
-	assert.Equal(t, "pvfs: bad -x\nRun 'pvfs help' or 'pvfs COMMAND -help' for how it is used.\n", out.String())
+	assert.Equal(t, "pvfs: bad -x\nRun 'pvfs help' or 'pvfs COMMAND --help' for how it is used.\n", out.String())
 }
 
 func TestRoot(t *testing.T) {
@@ -85,7 +85,7 @@ func TestRoot(t *testing.T) {
 		two := &cobra.Command{Use: "status", Args: Between(1, 2, "a NAME or two"), RunE: func(*cobra.Command, []string) error { return io.EOF }}
 		many := &cobra.Command{Use: "many", Args: Between(1, -1, "one NAME or more"), RunE: func(*cobra.Command, []string) error { return io.EOF }}
 		two.Flags().Int("count", 0, "")
-		two.Flags().Duration("wait", 0, "")
+		DurationFlag(two.Flags(), new(time.Duration), "wait", 0, "")
 		root.AddCommand(two, many, VersionCommand(&out))
 		root.SetArgs(args)
 		return root.Execute()
@@ -99,11 +99,11 @@ func TestRoot(t *testing.T) {
 		{[]string{"status", "a", "b", "c"}, []string{"not 3 arguments"}},
 		{[]string{"many"}, []string{"tool many takes one NAME or more"}},
 		{[]string{"version", "x"}, []string{"takes no arguments"}},
-		{[]string{"--strange"}, []string{"tool has no option -strange"}},
-		{[]string{"status", "--cuont", "3"}, []string{"tool status has no option -cuont; did you mean -count?"}},
-		{[]string{"status", "--count", "x"}, []string{"-count x: want a whole number"}},
-		{[]string{"status", "--wait", "3"}, []string{"-wait 3: want a time with its unit, such as 200ms or 3s"}},
-		{[]string{"status", "--count"}, []string{"-count needs a value behind it"}},
+		{[]string{"--strange"}, []string{"tool has no option --strange"}},
+		{[]string{"status", "--cuont", "3"}, []string{"tool status has no option --cuont; did you mean --count?"}},
+		{[]string{"status", "--count", "x"}, []string{"--count x: want a whole number"}},
+		{[]string{"status", "--wait", "x"}, []string{"--wait x: want a time with its unit, such as 200ms, 3s or 1m30s"}},
+		{[]string{"status", "--count"}, []string{"--count needs a value behind it"}},
 	} {
 		err := run(c.args...)
 		assert.ErrorIs(t, err, ErrUsage, c.args)

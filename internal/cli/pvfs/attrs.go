@@ -13,16 +13,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
-	"github.com/viaduct-hpc/viaduct/internal/perf"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 )
 
 func (a *App) chmodCommand() *cobra.Command {
 	var recursive bool
 	cmd := &cobra.Command{
-		Use:   "chmod MODE NAME...",
-		Short: "Change modes: 0644, u+x, go-w, a=rX",
-		Args:  program.Between(2, -1, "a MODE and one NAME or more"),
+		Use:     "chmod MODE NAME...",
+		Short:   "Change modes: 0644, u+x, go-w, a=rX",
+		Example: `  pvfs chmod -R go-w /project`,
+		Args:    program.Between(2, -1, "a MODE and one NAME or more"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := changed(0, args[0], false); err != nil {
 				return err
@@ -87,9 +87,10 @@ func (t *remoteTree) down(p place, info fs.FileInfo, change attrChange) error {
 func (a *App) chownCommand() *cobra.Command {
 	var recursive bool
 	cmd := &cobra.Command{
-		Use:   "chown [OWNER][:GROUP] NAME...",
-		Short: "Change owners and groups, by name or number",
-		Args:  program.Between(2, -1, "an OWNER and one NAME or more"),
+		Use:     "chown [OWNER][:GROUP] NAME...",
+		Short:   "Change owners and groups, by name or number",
+		Example: `  pvfs chown -R alice:physics /home/alice`,
+		Args:    program.Between(2, -1, "an OWNER and one NAME or more"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			uid, gid, err := parseOwner(args[0])
 			if err != nil {
@@ -158,13 +159,15 @@ func (a *App) touchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "touch NAME...",
 		Short: "Make empty files, or set their times to now",
-		Args:  program.Between(1, -1, "one NAME or more"),
+		Example: `  pvfs touch /marker
+  pvfs touch --date '2026-01-31 12:00:00' /marker`,
+		Args: program.Between(1, -1, "one NAME or more"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			when := time.Now()
 			if opt.when != "" {
 				var err error
 				if when, err = time.ParseInLocation("2006-01-02 15:04:05", opt.when, time.Local); err != nil {
-					return program.Usagef("bad -time %q: want for instance %q", opt.when, "2026-01-31 12:00:00")
+					return program.Usagef("bad --date %q: want for instance %q", opt.when, "2026-01-31 12:00:00")
 				}
 			}
 			return a.each(cmd.Context(), args, func(ctx context.Context, t remoteTree, p place) error {
@@ -173,7 +176,8 @@ func (a *App) touchCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&opt.when, "time", "", "the time to set instead of now")
+	program.Renamed(f, map[string]string{"time": "date"})
+	f.StringVarP(&opt.when, "date", "d", "", "the time to set instead of now, such as '2026-01-31 12:00:00'")
 	f.BoolVarP(&opt.noCreate, "no-create", "c", false, "do not create files")
 	return cmd
 }
@@ -197,37 +201,25 @@ func touch(ctx context.Context, t remoteTree, p place, when time.Time, noCreate 
 }
 
 func (a *App) truncateCommand() *cobra.Command {
-	var size string
+	var size int64
 	cmd := &cobra.Command{
-		Use:   "truncate -size SIZE NAME...",
-		Short: "Shorten files, or extend them with zeros",
-		Args:  program.Between(1, -1, "one NAME or more"),
+		Use:     "truncate --size SIZE NAME...",
+		Short:   "Shorten files, or extend them with zeros",
+		Example: `  pvfs truncate --size 1GiB /big`,
+		Args:    program.Between(1, -1, "one NAME or more"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			n, err := parseBytes(size)
-			if err != nil {
-				return err
+			if !cmd.Flags().Changed("size") {
+				return program.Usagef("--size is missing, for instance --size 64KiB")
 			}
 			return a.each(cmd.Context(), args, func(ctx context.Context, t remoteTree, p place) error {
 				f, err := openFile(ctx, t.fs, p.path, os.O_WRONLY, 0, client.Striping{})
 				if err != nil {
 					return err
 				}
-				return errors.Join(f.Truncate(n), f.Close())
+				return errors.Join(f.Truncate(size), f.Close())
 			})
 		},
 	}
-	cmd.Flags().StringVarP(&size, "size", "s", "", "the new size, for example 0, 64KiB or 1GiB")
+	program.SizeFlagP(cmd.Flags(), &size, "size", "s", 0, "the new size, for example 0, 64KiB or 1GiB")
 	return cmd
-}
-
-// parseBytes parses the size of a file.
-func parseBytes(text string) (int64, error) {
-	if text == "" {
-		return 0, program.Usagef("-size is missing, for instance -size 64KiB")
-	}
-	n, err := perf.ParseBytes(text)
-	if err != nil {
-		return 0, program.Usage(err)
-	}
-	return n, nil
 }

@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 )
 
 // readyEnv tells a process that it was started to mount in the background. It reports on the descriptor readyFD that it has
@@ -23,7 +25,7 @@ const (
 var errChild = errors.New("the mount in the background failed")
 
 // isChild reports whether this is the background process.
-func isChild() bool { return os.Getenv(readyEnv) != "" }
+func isChild() bool { return environ.Getenv(readyEnv) != "" }
 
 // inBackground starts this program again with the same arguments, and waits until that process has mounted or failed.
 func (a *App) inBackground() error {

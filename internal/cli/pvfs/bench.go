@@ -2,7 +2,6 @@ package pvfs
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -15,12 +14,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
-	"github.com/viaduct-hpc/viaduct/internal/perf"
+	"github.com/viaduct-hpc/viaduct/internal/units"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 )
 
 type benchOptions struct {
-	size   string
+	size   int64
 	files  int
 	jobs   int
 	verify bool
@@ -30,14 +29,15 @@ type benchOptions struct {
 func (a *App) benchCommand() *cobra.Command {
 	var opt benchOptions
 	cmd := &cobra.Command{
-		Use:   "bench [DIRECTORY]",
-		Short: "Measure throughput, and creates, stats and removes per second",
+		Use:     "bench [DIRECTORY]",
+		Short:   "Measure throughput, and creates, stats and removes per second",
+		Example: `  pvfs bench --size 4GiB --jobs 32 /scratch`,
 		Long: `Bench makes a directory of its own in DIRECTORY (default: the root directory), and removes it at the
-end. It writes -size bytes from memory to one file and reads them back. Then it creates, stats and
-removes -files empty files, -jobs in parallel.
+end. It writes --size bytes from memory to one file and reads them back. Then it creates, stats and
+removes --files empty files, --jobs in parallel.
 
 The data is random, different in each run, and every 4 KiB of a file differ from all others, so
-compression and deduplication gain nothing. With -verify the data read back is compared with the
+compression and deduplication gain nothing. With --verify the data read back is compared with the
 written data; the time of "out" includes that.
 
 ` + exitHelp,
@@ -47,11 +47,11 @@ written data; the time of "out" includes that.
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&opt.size, "size", "1GiB", "bytes to write and read; 0 skips that")
+	program.SizeFlag(f, &opt.size, "size", 1<<30, "bytes to write and read; 0 skips that")
 	f.IntVar(&opt.files, "files", 2000, "number of empty files; 0 skips that")
 	f.IntVar(&opt.jobs, "jobs", 16, "number of files in parallel")
 	f.BoolVar(&opt.verify, "verify", false, "compare the data read with the data written")
-	f.BoolVar(&opt.asJSON, "json", false, "one JSON object for each result")
+	program.JSONFlag(cmd, &opt.asJSON, result{})
 	return cmd
 }
 
@@ -66,12 +66,9 @@ type result struct {
 }
 
 func (a *App) bench(ctx context.Context, name string, opt benchOptions) (err error) {
-	size, err := perf.ParseBytes(opt.size)
-	if err != nil {
-		return program.Usage(err)
-	}
+	size := opt.size
 	if opt.files < 0 || opt.jobs < 1 {
-		return program.Usagef("-files cannot be negative, -jobs must be more than 0")
+		return program.Usagef("--files cannot be negative, --jobs must be more than 0")
 	}
 	fsys, p, err := a.find(ctx, name)
 	if err != nil {
@@ -89,8 +86,13 @@ func (a *App) bench(ctx context.Context, name string, opt benchOptions) (err err
 		// ctx has ended if bench was interrupted; remove the files in that case too.
 		err = errors.Join(err, fsys.RemoveAll(context.WithoutCancel(ctx), b.dir))
 	}()
+	table := program.NewTable[benchRow](a.Out, opt.asJSON).Live()
 	for _, test := range b.tests(size) {
-		if err := a.report(opt, test); err != nil {
+		r, err := test()
+		if err != nil {
+			return fmt.Errorf("bench: %s: %w", r.Test, err)
+		}
+		if err := table.Add(rowOf(r)); err != nil {
 			return err
 		}
 	}
@@ -117,20 +119,22 @@ func (b *bench) tests(size int64) []func() (result, error) {
 	return tests
 }
 
-func (a *App) report(opt benchOptions, test func() (result, error)) error {
-	r, err := test()
-	if err != nil {
-		return fmt.Errorf("bench: %s: %w", r.Test, err)
-	}
-	if opt.asJSON {
-		return json.NewEncoder(a.Out).Encode(r)
-	}
+// benchRow is a result, and what people see of it.
+type benchRow struct {
+	result
+	ShownTest  string          `json:"-" table:"TEST,7"`
+	ShownCount string          `json:"-" table:"COUNT,10,right"`
+	ShownJobs  int             `json:"-" table:"AT ONCE,7"`
+	ShownTime  program.Seconds `json:"-" table:"TIME,9"`
+	ShownRate  string          `json:"-" table:"RATE,14,right"`
+}
+
+func rowOf(r result) benchRow {
+	count, rate := strconv.FormatInt(r.Count, 10), fmt.Sprintf("%.0f /s", r.Rate)
 	if r.Unit == "bytes/s" {
-		_, err = fmt.Fprintf(a.Out, "%-7s %10s           in %7.3f s  %8.0f MB/s\n", r.Test, perf.FormatSize(int(r.Count)), r.Seconds, r.Rate/1e6)
-	} else {
-		_, err = fmt.Fprintf(a.Out, "%-7s %10d by %2d at once %7.3f s  %8.0f /s\n", r.Test, r.Count, r.Jobs, r.Seconds, r.Rate)
+		count, rate = units.FormatBytes(r.Count), fmt.Sprintf("%.0f MB/s", r.Rate/1e6)
 	}
-	return err
+	return benchRow{r, r.Test, count, r.Jobs, program.Seconds(r.Seconds), rate}
 }
 
 // bench is one run.

@@ -11,16 +11,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
-	"github.com/viaduct-hpc/viaduct/internal/perf"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
 func (a *App) catCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "cat NAME...",
-		Short: "Write files to standard output",
-		Args:  program.Between(1, -1, "one NAME or more"),
+		Use:     "cat NAME...",
+		Short:   "Write files to standard output",
+		Example: `  pvfs cat /log | tail`,
+		Args:    program.Between(1, -1, "one NAME or more"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.each(cmd.Context(), args, func(ctx context.Context, t remoteTree, p place) error {
 				info, err := t.fs.StatCtx(ctx, p.path)
@@ -43,20 +43,21 @@ func (a *App) catCommand() *cobra.Command {
 
 type putOptions struct {
 	append, sync, quiet bool
-	strip               string
+	strip               int64
 	parts               int
 }
 
 func (a *App) putCommand() *cobra.Command {
 	var opt putOptions
 	cmd := &cobra.Command{
-		Use:   "put NAME",
-		Short: "Write standard input to a file",
+		Use:     "put NAME",
+		Short:   "Write standard input to a file",
+		Example: `  tar c DIR | pvfs put --strip 1MiB --parts 4 /backup.tar`,
 		Long: `Put replaces the contents of a file by its standard input:
 
     tar c DIR | pvfs put /backup/dir.tar
 
--strip and -parts set how the data of a new file is spread over the servers.
+--strip and --parts set how the data of a new file is spread over the servers.
 
 ` + exitHelp,
 		Args: program.Between(1, 1, "one NAME"),
@@ -67,23 +68,19 @@ func (a *App) putCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&opt.append, "append", false, "append to the file")
 	f.BoolVar(&opt.sync, "sync", false, "return after the data is on the servers' disks")
-	f.StringVar(&opt.strip, "strip", "", "contiguous bytes on one server, for example 1MiB")
+	program.SizeFlag(f, &opt.strip, "strip", 0, "contiguous bytes on one server, for example 1MiB (0: the setting of the directory or the file system)")
 	f.IntVar(&opt.parts, "parts", 0, "number of servers (0: the setting of the directory or the file system)")
-	f.BoolVar(&opt.quiet, "quiet", false, "print errors only")
+	program.QuietFlag(f, &opt.quiet)
 	return cmd
 }
 
 func (a *App) put(ctx context.Context, name string, opt putOptions) error {
 	how := client.Striping{Datafiles: opt.parts}
-	if opt.strip != "" {
-		strip, err := perf.ParseBytes(opt.strip)
-		if err != nil || strip < 1 {
-			return program.Usagef("bad -strip %q: want a size, for instance 64KiB", opt.strip)
-		}
-		how.Dist = proto.Dist{Name: proto.DistStripe, StripSize: strip}
+	if opt.strip > 0 {
+		how.Dist = proto.Dist{Name: proto.DistStripe, StripSize: opt.strip}
 	}
 	if opt.parts < 0 {
-		return program.Usagef("-parts cannot be negative")
+		return program.Usagef("--parts cannot be negative")
 	}
 	fsys, p, err := a.find(ctx, name)
 	if err != nil {

@@ -81,33 +81,33 @@ func (s *shell) no(code int, line string) string {
 func TestMistakesGetHelpfulErrors(t *testing.T) {
 	s := &shell{t: t, env: map[string]string{"PVFS2TAB_FILE": "/nonexistent/tab"}}
 	for line, want := range map[string]string{
-		"lss":                              `unknown command "lss"; did you mean ln or ls?`,
-		"ls":                               "which file system? Give -fs tcp://HOST:PORT/NAME",
-		"ls -nosuch":                       "pvfs ls has no option -nosuch",
-		"ls nothing://x/fs/":               "unknown method",
-		"ls tcp://x":                       "want METHOD://ADDRESS/FILESYSTEM/path",
-		"cp a":                             "pvfs cp takes one SOURCE or more, and a TARGET, not 1 arguments",
-		"cp a b":                           "both local; names on the file system begin with a colon, like :/a",
-		"cp -jobs 0 a :b":                  "-jobs must be more than 0",
-		"mkdir":                            "takes one NAME or more",
-		"mkdir -m 999 x":                   `bad mode "999"`,
-		"ln a b":                           "ln -s makes a symbolic link",
-		"chmod u!x a":                      `bad mode "u!x"`,
-		"chmod 1777 a":                     "no sticky bit",
-		"chown : a":                        `bad owner ":"`,
-		"chown no-such-user-here a":        "no user is called",
-		"chown :no-such-group a":           "no group is called",
-		"touch -time noon a":               `bad -time "noon"`,
-		"truncate a":                       "-size is missing",
-		"truncate -size 1.5 a":             `bad size "1.5"`,
-		"put -strip x a":                   `bad -strip "x"`,
-		"bench -size x":                    `bad size "x"`,
-		"bench -size 8EiB":                 `bad size "8EiB": the most is`,
-		"bench -jobs 0":                    "-jobs must be more than 0",
-		"ping -count 0":                    "-count and -timeout must be more than 0",
-		"xattr gett":                       `unknown command "gett"; did you mean get or set?`,
-		"xattr set -create -replace k v n": "exclude each other",
-		"-user x ls tcp://h:1/fs":          `bad -user "x"`,
+		"lss":                                `unknown command "lss"; did you mean ln or ls?`,
+		"ls":                                 "which file system? Give --fs tcp://HOST:PORT/NAME",
+		"ls --nosuch":                        "pvfs ls has no option --nosuch",
+		"ls nothing://x/fs/":                 "unknown method",
+		"ls tcp://x":                         "want METHOD://ADDRESS/FILESYSTEM/path",
+		"cp a":                               "pvfs cp takes one SOURCE or more, and a TARGET, not 1 arguments",
+		"cp a b":                             "both local; names on the file system begin with a colon, like :/a",
+		"cp --jobs 0 a :b":                   "--jobs must be more than 0",
+		"mkdir":                              "takes one NAME or more",
+		"mkdir -m 999 x":                     `bad mode "999"`,
+		"ln a b":                             "ln -s makes a symbolic link",
+		"chmod u!x a":                        `bad mode "u!x"`,
+		"chmod 1777 a":                       "no sticky bit",
+		"chown : a":                          `bad owner ":"`,
+		"chown no-such-user-here a":          "no user is called",
+		"chown :no-such-group a":             "no group is called",
+		"touch --time noon a":                `bad --date "noon"`,
+		"truncate a":                         "--size is missing",
+		"truncate --size 1.5 a":              `bad size "1.5"`,
+		"put --strip x a":                    `bad size "x"`,
+		"bench --size x":                     `bad size "x"`,
+		"bench --size 8EiB":                  `bad size "8EiB": the most is`,
+		"bench --jobs 0":                     "--jobs must be more than 0",
+		"ping --count -1":                    "--count and --interval cannot be negative",
+		"xattr gett":                         `unknown command "gett"; did you mean get or set?`,
+		"xattr set --create --replace k v n": "exclude each other",
+		"--user x ls tcp://h:1/fs":           `bad --user "x"`,
 	} {
 		errs := s.no(ExitUsage, line)
 		assert.Contains(t, errs, want, line)
@@ -134,7 +134,7 @@ func namesAndLists(t *testing.T, s *shell) {
 	assert.Equal(t, ".hidden\nb\nf\n", s.ok("ls -a /a"))
 	assert.Equal(t, "/a/f\n", s.ok("ls /a/f"))
 	assert.Equal(t, "b\nf\n", s.ok("ls "+s.source+"/a"))
-	assert.Equal(t, "b\nf\n", s.ok("-fs "+s.source+" ls :a"))
+	assert.Equal(t, "b\nf\n", s.ok("--fs "+s.source+" ls :a"))
 	long := s.ok("ls -la /a")
 	assert.Contains(t, long, "drwxr-xr-x")
 	assert.Contains(t, long, "-rw-r--r--")
@@ -196,13 +196,13 @@ func copyInOutAndBetween(t *testing.T, s *shell, other string) {
 	require.NoError(t, os.Chtimes(filepath.Join(tree, "small"), old, old))
 
 	assert.Contains(t, s.no(ExitUsage, "cp "+tree+" :/"), "cp -r copies it")
-	_, errs, code := s.run("cp", "-r", "-p", "-verify", tree, ":/in")
+	_, errs, code := s.run("cp", "-r", "-p", "--verify", tree, ":/in")
 	require.Equal(t, ExitOK, code, errs)
 	assert.Contains(t, errs, "copied 4 files, 9637202 bytes")
 	assert.Contains(t, errs, "all verified by SHA-256")
-	s.ok("cp -r -quiet -verify :/in " + other + "/between")
-	s.ok("cp -r -p -quiet :/in " + dir + "/out")
-	s.ok("cp -r -quiet " + other + "/between " + dir + "/out2")
+	s.ok("cp -r --quiet --verify :/in " + other + "/between")
+	s.ok("cp -r -p --quiet :/in " + dir + "/out")
+	s.ok("cp -r --quiet " + other + "/between " + dir + "/out2")
 	for _, out := range []string{"out", "out2"} {
 		for name, n := range files {
 			got, err := os.ReadFile(filepath.Join(dir, out, name))
@@ -222,7 +222,7 @@ func copyInOutAndBetween(t *testing.T, s *shell, other string) {
 	assert.Contains(t, s.no(ExitUsage, "cp :/in/small :/in/small"), "are the same")
 
 	// One file, into a directory and to a new name.
-	_, errs, code = s.run("cp", "-verify", filepath.Join(tree, "sub/strips"), ":/in/sub")
+	_, errs, code = s.run("cp", "--verify", filepath.Join(tree, "sub/strips"), ":/in/sub")
 	require.Equal(t, ExitOK, code, errs)
 	assert.Contains(t, errs, fmt.Sprintf("sha256 %x", sha256.Sum256(pattern(200001))))
 	assert.Contains(t, s.no(ExitUsage, "cp "+tree+"/small "+tree+"/empty :/new"), "only one file can go there")
@@ -230,7 +230,7 @@ func copyInOutAndBetween(t *testing.T, s *shell, other string) {
 	// An existing file keeps its mode.
 	there := filepath.Join(dir, "there")
 	require.NoError(t, os.WriteFile(there, pattern(20), 0o640))
-	s.ok("cp -quiet :/in/small " + there)
+	s.ok("cp --quiet :/in/small " + there)
 	info, err := os.Stat(there)
 	require.NoError(t, err)
 	assert.Equal(t, fs.FileMode(0o640), info.Mode())
@@ -254,35 +254,35 @@ func putCatTruncate(t *testing.T, s *shell) {
 	s.in = pattern(5<<20 + 3)
 	s.ok("put /f")
 	assert.Equal(t, string(s.in), s.ok("cat /f"))
-	s.ok("put -append /f")
+	s.ok("put --append /f")
 	assert.Equal(t, string(s.in)+string(s.in), s.ok("cat /f"))
-	s.ok("truncate -size 100000 /f")
+	s.ok("truncate --size 100000 /f")
 	assert.Equal(t, string(s.in[:100000]), s.ok("cat /f"))
-	s.ok("put -sync -strip 4KiB -parts 1 /g")
+	s.ok("put --sync --strip 4KiB --parts 1 /g")
 	assert.Equal(t, string(s.in), s.ok("cat /g"))
 	s.in = nil
 	s.ok("put /f")
 	assert.Empty(t, s.ok("cat /f"))
 	assert.Contains(t, s.no(ExitUsage, "cat /"), "ls lists it")
 
-	s.ok("truncate -size 3TiB /f")
+	s.ok("truncate --size 3TiB /f")
 	assert.Contains(t, s.ok("stat /f"), "file of 3298534883328 bytes")
-	s.ok("truncate -size 20GiB /f")
+	s.ok("truncate --size 20GiB /f")
 	assert.Contains(t, s.ok("stat /f"), "file of 21474836480 bytes")
-	assert.Contains(t, s.no(ExitUsage, "truncate -size 8EiB /f"), `bad size "8EiB": the most is`)
+	assert.Contains(t, s.no(ExitUsage, "truncate --size 8EiB /f"), `bad size "8EiB": the most is`)
 }
 
 func TestStat(t *testing.T) { statShows(t, newShell(t)) }
 
 func statShows(t *testing.T, s *shell) {
 	s.in = pattern(300000)
-	s.ok("put -strip 64KiB -parts 2 /f")
+	s.ok("put --strip 64KiB --parts 2 /f")
 	out := s.ok("stat /f")
 	assert.Contains(t, out, "file of 300000 bytes, mode 0644")
 	assert.Contains(t, out, "simple_stripe, strips of 65536 bytes over 2 parts")
 	assert.Contains(t, out, "part 1 ")
 	var d described
-	require.NoError(t, json.Unmarshal([]byte(s.ok("stat -json /f")), &d))
+	require.NoError(t, json.Unmarshal([]byte(s.ok("stat --json /f")), &d))
 	assert.EqualValues(t, 300000, d.Size)
 	require.NotNil(t, d.Layout)
 	assert.Len(t, d.Layout.Parts, 2)
@@ -297,7 +297,7 @@ func TestAttributes(t *testing.T) { attributes(t, newShell(t)) }
 func attributes(t *testing.T, s *shell) {
 	mode := func(name string) string {
 		var d described
-		require.NoError(t, json.Unmarshal([]byte(s.ok("stat -json "+name)), &d))
+		require.NoError(t, json.Unmarshal([]byte(s.ok("stat --json "+name)), &d))
 		return fmt.Sprintf("%s %d:%d", d.Mode, d.UID, d.GID)
 	}
 	s.ok("mkdir /d")
@@ -310,9 +310,9 @@ func attributes(t *testing.T, s *shell) {
 	s.ok("chown -R :7 /d")
 	assert.Equal(t, "0555 5:7", mode("/d/f"))
 	assert.Equal(t, "0555 0:7", mode("/d"))
-	assert.Contains(t, s.no(ExitFailed, "-user 1234 chmod 0777 /d/f"), "/d/f")
+	assert.Contains(t, s.no(ExitFailed, "--user 1234 chmod 0777 /d/f"), "/d/f")
 
-	_, errs, code := s.run("touch", "-time", "2001-02-03 04:05:06", "/d/f")
+	_, errs, code := s.run("touch", "--time", "2001-02-03 04:05:06", "/d/f")
 	require.Equal(t, ExitOK, code, errs)
 	assert.Contains(t, s.ok("ls -l /d"), "2001-02-03 04:05")
 	s.ok("touch -c /d/none")
@@ -324,11 +324,11 @@ func TestXattrs(t *testing.T) { xattrs(t, newShell(t)) }
 func xattrs(t *testing.T, s *shell) {
 	s.ok("touch /f")
 	s.ok("xattr set user.a one /f")
-	s.ok("xattr set -create user.b two /f")
+	s.ok("xattr set --create user.b two /f")
 	assert.Equal(t, "one", s.ok("xattr get user.a /f"))
 	assert.Equal(t, "user.a\nuser.b\n", s.ok("xattr list /f"))
-	assert.Equal(t, "user.a=one\nuser.b=two\n", s.ok("xattr list -values /f"))
-	s.no(ExitFailed, "xattr set -create user.b three /f")
+	assert.Equal(t, "user.a=one\nuser.b=two\n", s.ok("xattr list --values /f"))
+	s.no(ExitFailed, "xattr set --create user.b three /f")
 	s.ok("xattr rm user.a /f")
 	assert.Contains(t, s.no(ExitFailed, "xattr get user.a /f"), `has no attribute "user.a"; pvfs xattr list`)
 }
@@ -347,7 +347,7 @@ func TestPingIsShort(t *testing.T) {
 	silent, err := net.Listen("tcp", strings.TrimPrefix(c.Address(1), "tcp://"))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, silent.Close()) }()
-	assert.Contains(t, s.no(ExitNobody, "ping -timeout 100ms"), "no answer within 100ms")
+	assert.Contains(t, s.no(ExitNobody, "ping --timeout 100ms"), "no answer within 100ms")
 }
 
 // servers checks the output of ping and df for two servers.
@@ -359,19 +359,19 @@ func servers(t *testing.T, s *shell, addresses ...string) {
 	out = s.ok("df")
 	assert.Contains(t, out, "USE%")
 	assert.Equal(t, 4, strings.Count(out, "\n"))
-	assert.Equal(t, 2, strings.Count(s.ok("df -json"), "bytes_total"))
+	assert.Equal(t, 2, strings.Count(s.ok("df --json"), "bytes_total"))
 	assert.Contains(t, s.no(ExitNobody, "ls mem://nobody-is-here/pvfs2-fs/"), "nobody answers at mem://nobody-is-here, check the address and that the other side runs")
 }
 
 func TestBench(t *testing.T) { benchWorks(t, newShell(t)) }
 
 func benchWorks(t *testing.T, s *shell) {
-	out := s.ok("bench -verify -size 9MiB -files 20 -jobs 4")
+	out := s.ok("bench --verify --size 9MiB --files 20 --jobs 4")
 	for _, test := range []string{"in ", "out ", "create ", "stat ", "remove "} {
 		assert.Contains(t, out, test)
 	}
 	assert.Empty(t, strings.ReplaceAll(s.ok("ls /"), "lost+found\n", ""), "it leaves nothing")
-	for line := range strings.Lines(s.ok("bench -json -size 0 -files 3 -jobs 1")) {
+	for line := range strings.Lines(s.ok("bench --json --size 0 --files 3 --jobs 1")) {
 		var r result
 		require.NoError(t, json.Unmarshal([]byte(line), &r))
 		assert.Positive(t, r.Rate)

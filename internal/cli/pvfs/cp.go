@@ -24,8 +24,9 @@ type cpOptions struct {
 func (a *App) cpCommand() *cobra.Command {
 	var opt cpOptions
 	cmd := &cobra.Command{
-		Use:   "cp SOURCE... TARGET",
-		Short: "Copy files in, out, and from one file system to another",
+		Use:     "cp SOURCE... TARGET",
+		Short:   "Copy files in, out, and from one file system to another",
+		Example: `  pvfs cp -r results :/archive`,
 		Long: `Cp copies files, and with -r trees. A name with a colon in front is on the default file
 system, a name with a source is on that file system, and all others are local:
 
@@ -40,7 +41,7 @@ has one in the place of a directory, cp fails: remove the link, or use its targe
 does not write to FIFOs, sockets and devices, nor through a TARGET that is a link to a file. It does
 write to a device that is TARGET itself.
 
-With -verify, cp reads each copied file and its copy again and compares their SHA-256.
+With --verify, cp reads each copied file and its copy again and compares their SHA-256.
 
 ` + exitHelp,
 		Args: program.Between(2, -1, "one SOURCE or more, and a TARGET"),
@@ -52,7 +53,7 @@ With -verify, cp reads each copied file and its copy again and compares their SH
 	f.BoolVarP(&opt.recursive, "recursive", "r", false, "copy directories with their contents")
 	f.BoolVarP(&opt.preserve, "preserve", "p", false, "keep modification times")
 	f.BoolVar(&opt.verify, "verify", false, "read again and compare SHA-256")
-	f.BoolVar(&opt.quiet, "quiet", false, "print errors only")
+	program.QuietFlag(f, &opt.quiet)
 	f.IntVar(&opt.jobs, "jobs", 8, "number of files copied in parallel")
 	return cmd
 }
@@ -129,7 +130,7 @@ func (a *App) cp(ctx context.Context, sources []string, target string, opt cpOpt
 func (a *App) prepare(ctx context.Context, sources []string, target string, opt cpOptions) (c *copier, err error) {
 	c = &copier{opt: opt}
 	if opt.jobs < 1 {
-		return c, program.Usagef("-jobs must be more than 0")
+		return c, program.Usagef("--jobs must be more than 0")
 	}
 	dst, err := either(target)
 	if err != nil {

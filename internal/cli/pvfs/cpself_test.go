@@ -49,10 +49,10 @@ func TestCopyIntoItself(t *testing.T) {
 	assert.Contains(t, s.no(ExitFailed, "cp -r :/a :/c"), ":/c/a/b: "+linkRefused, "a link in the target leads back")
 	require.Equal(t, before, s.ok("ls -laR /"))
 	for _, line := range []string{
-		"cp -r -quiet :/a :/ab",
-		"cp -r -quiet :/a/b/deep :/a",
-		"cp -r -quiet :/a/b :/a/b2",
-		"cp -r -quiet :/link/b :/link/b3",
+		"cp -r --quiet :/a :/ab",
+		"cp -r --quiet :/a/b/deep :/a",
+		"cp -r --quiet :/a/b :/a/b2",
+		"cp -r --quiet :/link/b :/link/b3",
 	} {
 		s.ok(line)
 	}
@@ -65,8 +65,8 @@ func TestCopyBetweenTwins(t *testing.T) {
 	s := newShell(t)
 	s.ok("mkdir -p /a/b")
 	other := pvfstest.Start(t, pvfstest.Options{Servers: 1}).Source()
-	s.ok("cp -r -quiet :/ " + other + "/")
-	s.ok("cp -r -quiet :/ " + other + "/a/b")
+	s.ok("cp -r --quiet :/ " + other + "/")
+	s.ok("cp -r --quiet :/ " + other + "/a/b")
 	assert.Contains(t, s.ok("ls -R "+other+"/a"), "/a/b/a/b:\n")
 }
 
@@ -94,7 +94,7 @@ func TestCopyIntoItselfThroughAMount(t *testing.T) {
 		assert.Contains(t, s.no(ExitUsage, line), "are the same", line)
 		assert.Equal(t, "some bytes", s.ok("cat /a/f"), line)
 	}
-	s.ok("cp -r -quiet :/a " + dir + "/c")
+	s.ok("cp -r --quiet :/a " + dir + "/c")
 	assert.Equal(t, "b\nf\n", s.ok("ls /c"))
 }
 
@@ -108,7 +108,7 @@ func mountedShell(t *testing.T) (s *shell, dir string) {
 	code := make(chan int, 1)
 	go func() {
 		app := &App{Out: write, Err: &errs}
-		code <- app.Main(ctx, []string{"mount", "-keep", "0s", s.source, dir})
+		code <- app.Main(ctx, []string{"mount", "--keep", "0s", s.source, dir})
 		write.Close()
 	}()
 	if _, err := read.Read(make([]byte, 200)); err != nil {

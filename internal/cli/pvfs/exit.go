@@ -53,7 +53,7 @@ func explain(err error) string {
 		return text + "; is it pvfsd that listens there?"
 	}
 	if errors.Is(err, client.ErrAuthentication) {
-		return text + "; -key-file names the file with the key of this machine, -host its name in the keystore, -cert-file the certificate of the user"
+		return text + "; --key-file names the file with the key of this machine, --host its name in the keystore, --cert-file the certificate of the user"
 	}
 	return text
 }

@@ -32,15 +32,16 @@ type getCertOptions struct {
 func (a *App) getUserCertCommand() *cobra.Command {
 	var opt getCertOptions
 	cmd := &cobra.Command{
-		Use:   "get-user-cert [USER]",
-		Short: "Get a certificate from the servers, for a password",
+		Use:     "get-user-cert [USER]",
+		Short:   "Get a certificate from the servers, for a password",
+		Example: `  pvfs get-user-cert --ca-file ca.pem alice`,
 		Long: `Get-user-cert asks for the password of a user and gets a certificate for it, from servers whose
-configuration has CAFile, ServerKey and <LDAP>. The certificate goes to the file of -cert-file, else of
+configuration has CAFile, ServerKey and <LDAP>. The certificate goes to the file of --cert-file, else of
 ` + certVariable + `, else to ~/` + certName + `. The private key is made here and does not leave this machine; it
-goes to the file of -key-file, else of ` + keyVariable + `, else to ~/` + certKeyName + `. Existing files are
+goes to the file of --key-file, else of ` + keyVariable + `, else to ~/` + certKeyName + `. Existing files are
 replaced. From then on all commands of pvfs and OrangeFS use them.
 
-The password is encrypted with the key of the authority. -ca-file gives the certificate of the authority, and pvfs
+The password is encrypted with the key of the authority. --ca-file gives the certificate of the authority, and pvfs
 then checks the key. Without it, an attacker who can change messages in the network can read the password.
 
 USER is the name in the directory, by default that of the user who runs this. If standard input is
@@ -95,7 +96,7 @@ func (a *App) getUserCert(ctx context.Context, name string, opt getCertOptions) 
 		return fmt.Errorf("%s has no certificates of users: its configuration has no CAFile", source)
 	}
 	if req.Authority == nil {
-		fmt.Fprintln(a.Err, "pvfs: without -ca-file, whoever can change messages on their way to the server can read the password")
+		fmt.Fprintln(a.Err, "pvfs: without --ca-file, whoever can change messages on their way to the server can read the password")
 	}
 	if req.Password, err = a.password(fmt.Sprintf("Password of %s: ", req.Name)); err != nil {
 		return err

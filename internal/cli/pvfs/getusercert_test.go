@@ -29,21 +29,21 @@ func TestGetUserCert(t *testing.T) {
 	require.NoError(t, os.WriteFile(tab, []byte(s.source+" /mnt/pvfs2 pvfs2 defaults,noauto 0 0\n"), 0o600))
 	s.env = map[string]string{"HOME": home, "PVFS2TAB_FILE": tab}
 	require.Contains(t, s.no(ExitFailed, "ls /"), "pvfs get-user-cert")
-	s.ok("mkdir -cert-file " + ca.CertFile + " -key-file " + ca.KeyFile + " /home")
-	s.ok("chmod -cert-file " + ca.CertFile + " -key-file " + ca.KeyFile + " 0777 /home")
+	s.ok("mkdir --cert-file " + ca.CertFile + " --key-file " + ca.KeyFile + " /home")
+	s.ok("chmod --cert-file " + ca.CertFile + " --key-file " + ca.KeyFile + " 0777 /home")
 
 	require.Contains(t, s.no(ExitUsage, "get-user-cert alice"), "there is no password")
 	s.in = []byte("wrong\n")
-	require.Contains(t, s.no(ExitFailed, "get-user-cert -ca-file "+ca.CertFile+" alice"), "the name or the password is wrong")
+	require.Contains(t, s.no(ExitFailed, "get-user-cert --ca-file "+ca.CertFile+" alice"), "the name or the password is wrong")
 	s.in = []byte("wonderland\n")
-	require.Contains(t, s.no(ExitFailed, "get-user-cert -ca-file "+other.CertFile+" alice"), "the password was not sent")
+	require.Contains(t, s.no(ExitFailed, "get-user-cert --ca-file "+other.CertFile+" alice"), "the password was not sent")
 	require.Contains(t, s.no(ExitUsage, "get-user-cert a/CN=root"), "a slash")
 	files, err := os.ReadDir(home)
 	require.NoError(t, err)
 	require.Empty(t, files)
 
 	for range 2 { // the second one replaces the first
-		require.Contains(t, s.ok("get-user-cert -ca-file "+ca.CertFile+" alice"), "the certificate of alice is in "+home)
+		require.Contains(t, s.ok("get-user-cert --ca-file "+ca.CertFile+" alice"), "the certificate of alice is in "+home)
 	}
 	files, err = os.ReadDir(home)
 	require.NoError(t, err)
@@ -58,15 +58,15 @@ func TestGetUserCert(t *testing.T) {
 
 	_, errs, code := s.run("get-user-cert", "alice")
 	require.Equal(t, ExitOK, code, errs)
-	require.Contains(t, errs, "without -ca-file")
+	require.Contains(t, errs, "without --ca-file")
 
 	cert, key := filepath.Join(home, "c"), filepath.Join(home, "k")
-	s.ok("get-user-cert -ca-file " + ca.CertFile + " -cert-file " + cert + " -key-file " + key + " -days 1 alice")
+	s.ok("get-user-cert --ca-file " + ca.CertFile + " --cert-file " + cert + " --key-file " + key + " --days 1 alice")
 	s.env["HOME"] = t.TempDir()
 	require.Contains(t, s.no(ExitFailed, "ls /home"), "pvfs get-user-cert")
 	s.env[certVariable], s.env[keyVariable] = cert, key
 	require.Contains(t, s.ok("ls /home"), "alice")
-	require.Contains(t, s.no(ExitFailed, "ls -cert-file "+ca.CertFile+" /home"), "authentication failed")
+	require.Contains(t, s.no(ExitFailed, "ls --cert-file "+ca.CertFile+" /home"), "authentication failed")
 	require.NoError(t, os.Chmod(key, 0o644))
 	require.Contains(t, s.no(ExitUsage, "ls /home"), "chmod 600")
 }

@@ -16,13 +16,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-type lsOptions struct{ long, all, recursive, numeric bool }
+type lsOptions struct{ long, all, recursive, numeric, json bool }
 
 func (a *App) lsCommand() *cobra.Command {
 	var opt lsOptions
 	cmd := &cobra.Command{
 		Use:   "ls [NAME]...",
 		Short: "List directories and files",
+		Example: `  pvfs ls -l /
+  pvfs ls --recursive --json /project`,
 		Long: `Ls lists the contents of directories, sorted by name; without a name, of the root directory.
 -l adds mode, owner, group, size and modification time.
 
@@ -40,6 +42,7 @@ func (a *App) lsCommand() *cobra.Command {
 	f.BoolVarP(&opt.all, "all", "a", false, "also names that begin with a dot")
 	f.BoolVarP(&opt.recursive, "recursive", "R", false, "also the directories below")
 	f.BoolVarP(&opt.numeric, "numeric", "n", false, "owners and groups as numbers")
+	program.JSONFlag(cmd, &opt.json, listed{})
 	return cmd
 }
 
@@ -73,13 +76,13 @@ type line struct {
 }
 
 func (a *App) lsDir(ctx context.Context, fsys *client.FS, p place, title, gap bool, opt lsOptions) error {
-	if title {
+	if title && !opt.json {
 		if gap {
 			fmt.Fprintln(a.Out)
 		}
 		fmt.Fprintf(a.Out, "%s:\n", p.given)
 	}
-	if !opt.long && !opt.recursive {
+	if !opt.long && !opt.recursive && !opt.json {
 		names, err := fsys.ReadNames(ctx, p.path)
 		for _, name := range names {
 			if opt.all || !strings.HasPrefix(name, ".") {
@@ -112,6 +115,9 @@ func (a *App) lsDir(ctx context.Context, fsys *client.FS, p place, title, gap bo
 }
 
 func (a *App) print(ctx context.Context, fsys *client.FS, lines []line, opt lsOptions) error {
+	if opt.json {
+		return a.printJSON(ctx, fsys, lines, opt)
+	}
 	if !opt.long {
 		for _, l := range lines {
 			fmt.Fprintln(a.Out, printable(l.name))
@@ -138,6 +144,39 @@ func (a *App) print(ctx context.Context, fsys *client.FS, lines []line, opt lsOp
 		_, err := fmt.Fprintf(a.Out, "%-*s %-*s %-*s %*s %s %s\n", widths[0], r[0], widths[1], r[1], widths[2], r[2], widths[3], r[3],
 			l.info.ModTime().Format("2006-01-02 15:04"), name)
 		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listed is an object of ls --json.
+type listed struct {
+	Name     string    `json:"name"`
+	Path     string    `json:"path"`
+	Type     string    `json:"type"`
+	Mode     string    `json:"mode"` // octal
+	UID      uint32    `json:"uid"`
+	GID      uint32    `json:"gid"`
+	Owner    string    `json:"owner"` // a name, if this machine knows it
+	Group    string    `json:"group"`
+	Size     int64     `json:"size_bytes"`
+	Modified time.Time `json:"modified"`
+	Target   string    `json:"target,omitempty"`
+}
+
+func (a *App) printJSON(ctx context.Context, fsys *client.FS, lines []line, opt lsOptions) error {
+	who := owners{numeric: opt.numeric}
+	for _, l := range lines {
+		attr := l.info.Attr
+		row := listed{
+			Name: l.name, Path: l.path, Type: kind(l.info.Mode()), Mode: fmt.Sprintf("%04o", attr.Perms), UID: attr.Owner, GID: attr.Group,
+			Owner: who.user(attr.Owner), Group: who.group(attr.Group), Size: l.info.Size(), Modified: l.info.ModTime(),
+		}
+		if l.info.Mode()&fs.ModeSymlink != 0 {
+			row.Target, _ = fsys.ReadLinkCtx(ctx, l.path) // it may have been removed meanwhile
+		}
+		if err := program.WriteJSON(a.Out, row); err != nil {
 			return err
 		}
 	}

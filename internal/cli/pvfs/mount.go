@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"strings"
@@ -24,13 +23,15 @@ func (a *App) mountCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mount [SOURCE] DIR",
 		Short: "Mount the file system on a directory, for all programs",
+		Example: `  pvfs mount /mnt/pvfs
+  pvfs mount --background --log-file /var/log/pvfs.log tcp://server:3334/pvfs2-fs /mnt/pvfs`,
 		Long: `Mount shows the file system in a directory, by FUSE, until it is interrupted or the directory is
-unmounted (umount DIR, or fusermount3 -u DIR). It stays in the foreground. With -background it
+unmounted (umount DIR, or fusermount3 -u DIR). It stays in the foreground. With --background it
 returns as soon as the directory is mounted.
 
 Root mounts for all users, each with its own rights. Other users mount for themselves, with the
-program fusermount3. With -allow-other they mount for all users, if /etc/fuse.conf has
-user_allow_other. With -user everything is done for that user.
+program fusermount3. With --allow-other they mount for all users, if /etc/fuse.conf has
+user_allow_other. With --user everything is done for that user.
 
 -o takes the same options as fstab: ` + strings.Join(mountKnown, ", ") + `;
 options only for mount(8) are ignored. With a link /sbin/mount.pvfs to this program, mount -t pvfs SOURCE DIR
@@ -56,14 +57,16 @@ and lines of fstab with the type pvfs work.`,
 	f.BoolVar(&opt.allowOther, "allow-other", os.Geteuid() == 0, "let other users use the mount")
 	f.BoolVar(&opt.readOnly, "read-only", false, "refuse every change")
 	f.BoolVar(&opt.background, "background", false, "return as soon as the directory is mounted")
-	f.StringVar(&opt.logFile, "log", "", "write errors to this file instead of standard error")
-	f.DurationVar(&opt.keep, "keep", time.Second, "how long the kernel and this program cache names, attributes and sizes")
+	program.Renamed(f, map[string]string{"log": "log-file"})
+	opt.log.Flags(f, "warn")
+	opt.log.FileFlag(f)
+	program.DurationFlag(f, &opt.keep, "keep", time.Second, "how long the kernel and this program cache names, attributes and sizes")
 	f.BoolVar(&opt.debug, "debug", false, "write every request of the kernel to standard error")
 	f.StringArrayVarP(&lists, "options", "o", nil, "options separated by commas, as in fstab")
 	return cmd
 }
 
-// mountSource is the name for a SOURCE, which may also be a value of -fs.
+// mountSource is the name for a SOURCE, which may also be a value of --fs.
 func (a *App) mountSource(source string) (string, error) {
 	if strings.Contains(source, "://") || source == "/" {
 		return source, nil
@@ -77,7 +80,7 @@ func (a *App) mountSource(source string) (string, error) {
 
 func (a *App) mountOn(ctx context.Context, source, dir string, opt mountOptions) error {
 	if opt.keep < 0 {
-		return program.Usagef("-keep cannot be negative")
+		return program.Usagef("--keep cannot be negative")
 	}
 	if opt.keep == 0 {
 		opt.keep = -1
@@ -88,11 +91,11 @@ func (a *App) mountOn(ctx context.Context, source, dir string, opt mountOptions)
 	if opt.background && !isChild() {
 		return a.inBackground()
 	}
-	out, err := a.logTo(opt.logFile)
+	log, logFile, err := opt.log.Open(a.Err, slog.LevelWarn)
 	if err != nil {
 		return err
 	}
-	defer out.Close()
+	defer logFile.Close()
 	a.keyFlag, a.certFlag, a.mount.Host = cmp.Or(opt.keyFile, a.keyFlag), cmp.Or(opt.certFile, a.certFlag), cmp.Or(opt.host, a.mount.Host)
 	a.mount.AttrTime, a.mount.SizeTime, a.mount.NameTime = opt.keep, opt.keep, opt.keep
 	fsys, p, err := a.find(ctx, source)
@@ -108,7 +111,7 @@ func (a *App) mountOn(ctx context.Context, source, dir string, opt mountOptions)
 		ReadOnly:   opt.readOnly,
 		Flags:      opt.flags,
 		EntryTime:  opt.keep, AttrTime: opt.keep,
-		Log:   slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Log:   log,
 		Debug: opt.debug,
 	})
 	if err != nil {
@@ -130,16 +133,3 @@ func (a *App) mountOn(ctx context.Context, source, dir string, opt mountOptions)
 	_, _ = daemon.SdNotify(false, daemon.SdNotifyStopping)
 	return m.Close()
 }
-
-// logTo opens the destination of the log: a file, or standard error.
-func (a *App) logTo(file string) (io.WriteCloser, error) {
-	if file == "" {
-		return unclosed{a.Err}, nil
-	}
-	return os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-}
-
-// unclosed is a writer that someone else closes.
-type unclosed struct{ io.Writer }
-
-func (unclosed) Close() error { return nil }

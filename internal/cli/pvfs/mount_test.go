@@ -87,7 +87,7 @@ func TestMountMistakes(t *testing.T) {
 	s := newShell(t)
 	assert.Contains(t, s.no(ExitUsage, "mount"), "takes a SOURCE and a DIR")
 	assert.Contains(t, s.no(ExitUsage, "mount 127.0.0.1:3334/pvfs2-fs /tmp"), `"127.0.0.1:3334/pvfs2-fs" is no source of a file system: want tcp://HOST:PORT/NAME`)
-	assert.Contains(t, s.no(ExitUsage, "mount -keep -1s /tmp"), "cannot be negative")
+	assert.Contains(t, s.no(ExitUsage, "mount --keep -1s /tmp"), "cannot be negative")
 	assert.Contains(t, s.no(ExitUsage, "mount -o keep=-1 /tmp"), "cannot be negative")
 	assert.Contains(t, s.no(ExitUsage, "mount -o ro,keep=soon /tmp"), "want a time like 5s")
 	assert.Contains(t, s.no(ExitUsage, "mount -o allow_othr /tmp"), "mount has no option -o allow_othr; it has ro, allow_other, ")
@@ -136,7 +136,7 @@ func TestMountReadOnly(t *testing.T) {
 	dir := empty(t)
 	tab := filepath.Join(t.TempDir(), "pvfs2tab")
 	require.NoError(t, os.WriteFile(tab, []byte(source+" /mnt pvfs2 defaults 0 0\n"), 0o600))
-	out, err := command("mount", "-background", "-read-only", tab, dir).CombinedOutput()
+	out, err := command("mount", "--background", "--read-only", tab, dir).CombinedOutput()
 	if strings.Contains(string(out), fuse.ErrUnavailable.Error()) && os.Getenv("VIADUCT_FUSE") != "must" {
 		t.Skipf("nothing can be mounted here: %s", out)
 	}

@@ -2,20 +2,20 @@ package pvfs
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
+	"github.com/viaduct-hpc/viaduct/internal/units"
 )
 
 // mountOptions are the options of mount: its flags and those in -o.
 type mountOptions struct {
 	allowOther, readOnly, debug bool
 	background                  bool
-	logFile                     string
+	log                         program.Log
 	keep                        time.Duration
-	keyFile, certFile, host     string   // -key-file, -cert-file and -host
+	keyFile, certFile, host     string   // --key-file, --cert-file and --host
 	flags                       []string // nosuid and the like
 }
 
@@ -26,7 +26,7 @@ var (
 		"defaults", "rw", "auto", "noauto", "user", "nouser", "users", "owner", "group", "nofail", "_netdev", "async",
 		"atime", "noatime", "diratime", "nodiratime", "relatime", "norelatime", "strictatime", "default_permissions", "nonempty",
 	}
-	mountKnown = append([]string{"ro", "allow_other", "debug", "keep=TIME", "log=FILE", "key-file=FILE", "cert-file=FILE", "host=NAME"}, mountFlags...)
+	mountKnown = append([]string{"ro", "allow_other", "debug", "keep=TIME", "log-file=FILE", "key-file=FILE", "cert-file=FILE", "host=NAME"}, mountFlags...)
 )
 
 // list parses one value of -o.
@@ -50,8 +50,8 @@ func (m *mountOptions) one(option string) error {
 		m.allowOther = true
 	case option == "debug":
 		m.debug = true
-	case name == "log" && value != "":
-		m.logFile = value
+	case (name == "log-file" || name == "log") && value != "":
+		m.log.File = value
 	case name == "key-file" && value != "":
 		m.keyFile = value
 	case name == "cert-file" && value != "":
@@ -75,10 +75,7 @@ func (m *mountOptions) one(option string) error {
 
 // parseKeep parses 500ms, or seconds without a unit as for other file systems.
 func parseKeep(text string) (time.Duration, error) {
-	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
-		text = strconv.FormatFloat(seconds, 'f', -1, 64) + "s"
-	}
-	keep, err := time.ParseDuration(text)
+	keep, err := units.ParseDuration(text)
 	if err != nil {
 		return 0, program.Usagef("bad -o keep=%s: want a time like 5s", text)
 	}
@@ -92,7 +89,7 @@ func Arguments(argv []string) []string {
 	if name != "mount.pvfs" {
 		return argv[1:]
 	}
-	args := []string{"mount", "-background"}
+	args := []string{"mount", "--background"}
 	for _, arg := range argv[1:] {
 		if len(arg) > 1 && arg[0] == '-' && strings.Trim(arg[1:], "snv") == "" {
 			continue // sloppy, no mtab, verbose

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
@@ -103,7 +104,7 @@ func (a *App) getenv(key string) string {
 	if a.Getenv != nil {
 		return a.Getenv(key)
 	}
-	return os.Getenv(key)
+	return environ.Getenv(key)
 }
 
 // source is the source of the default file system.
@@ -117,7 +118,7 @@ func (a *App) source() (string, error) {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return "", program.Usagef("which file system? Give -fs tcp://HOST:PORT/NAME, or name a pvfs2tab in PVFS2TAB_FILE (%w)", err)
+		return "", program.Usagef("which file system? Give --fs tcp://HOST:PORT/NAME, or name a pvfs2tab in PVFS2TAB_FILE (%w)", err)
 	}
 	tabs, err := config.ParseTabFile(string(text))
 	if err != nil {
@@ -154,7 +155,7 @@ func parseUser(text string) (client.Identity, error) {
 		}
 	}
 	if err != nil {
-		return id, program.Usagef("bad -user %q: want UID or UID:GID,GID, in numbers", text)
+		return id, program.Usagef("bad --user %q: want UID or UID:GID,GID, in numbers", text)
 	}
 	return id, nil
 }

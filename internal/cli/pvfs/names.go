@@ -16,9 +16,10 @@ func (a *App) mkdirCommand() *cobra.Command {
 	var parents bool
 	mode := "0755"
 	cmd := &cobra.Command{
-		Use:   "mkdir NAME...",
-		Short: "Make directories",
-		Args:  program.Between(1, -1, "one NAME or more"),
+		Use:     "mkdir NAME...",
+		Short:   "Make directories",
+		Example: `  pvfs mkdir -p /a/b/c`,
+		Args:    program.Between(1, -1, "one NAME or more"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			perm, err := parseMode(mode)
 			if err != nil {
@@ -55,9 +56,10 @@ func (a *App) each(ctx context.Context, names []string, fn func(ctx context.Cont
 func (a *App) rmCommand() *cobra.Command {
 	var recursive, force bool
 	cmd := &cobra.Command{
-		Use:   "rm NAME...",
-		Short: "Remove files, and directories with -r",
-		Args:  program.Between(1, -1, "one NAME or more"),
+		Use:     "rm NAME...",
+		Short:   "Remove files, and directories with -r",
+		Example: `  pvfs rm -r /old`,
+		Args:    program.Between(1, -1, "one NAME or more"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.each(cmd.Context(), args, func(ctx context.Context, t remoteTree, p place) error {
 				err := rm(ctx, t, p, recursive)
@@ -85,7 +87,7 @@ func rm(ctx context.Context, t remoteTree, p place, recursive bool) error {
 	case p.base() == "":
 		return program.Usagef("rm does not remove %s", p.given)
 	case p.path == lostAndFound:
-		return program.Usagef("rm does not remove %s, where pvfsd check -repair puts what it finds", p.given)
+		return program.Usagef("rm does not remove %s, where pvfsd check --repair puts what it finds", p.given)
 	case !info.IsDir():
 		return t.fs.Remove(ctx, p.path)
 	case !recursive:
@@ -96,9 +98,10 @@ func rm(ctx context.Context, t remoteTree, p place, recursive bool) error {
 
 func (a *App) mvCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "mv SOURCE... TARGET",
-		Short: "Rename files and directories, or move them into a directory",
-		Args:  program.Between(2, -1, "one SOURCE or more, and a TARGET"),
+		Use:     "mv SOURCE... TARGET",
+		Short:   "Rename files and directories, or move them into a directory",
+		Example: `  pvfs mv /a /b /archive`,
+		Args:    program.Between(2, -1, "one SOURCE or more, and a TARGET"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.mv(cmd.Context(), args[:len(args)-1], args[len(args)-1])
 		},
@@ -140,8 +143,9 @@ func (a *App) mv(ctx context.Context, sources []string, target string) error {
 func (a *App) lnCommand() *cobra.Command {
 	var symbolic bool
 	cmd := &cobra.Command{
-		Use:   "ln -s TARGET NAME",
-		Short: "Make a symbolic link",
+		Use:     "ln -s TARGET NAME",
+		Short:   "Make a symbolic link",
+		Example: `  pvfs ln -s data-7 /current`,
 		Long: `Ln makes a symbolic link. The target is stored as given: relative to the directory of the
 link, or absolute in the file system. There are no hard links on these file systems.
 

@@ -64,7 +64,7 @@ func (u *users) home(uid int) string {
 
 // command is a command line, run as a user.
 func (u *users) command(uid int, line string) *exec.Cmd {
-	cmd := exec.Command(u.bin, append([]string{"-fs", u.cluster.Source()}, strings.Fields(line)...)...)
+	cmd := exec.Command(u.bin, append([]string{"--fs", u.cluster.Source()}, strings.Fields(line)...)...)
 	cmd.Dir = u.home(uid)
 	cmd.Env = append(os.Environ(), commandEnv+"=1", "VIADUCT_SHM_DIR="+filepath.Join(u.home(uid), "shm"), "VIADUCT_SHM_OTHER_USERS=0", "HOME="+u.home(uid))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid), Groups: []uint32{theirGrp}}}
@@ -112,12 +112,12 @@ func TestOtherUsersAreThemselves(t *testing.T) {
 	u.ok(userA, "for A alone", "put /pub/a")
 	u.ok(userA, "", "chmod 600 /pub/a")
 	assert.Equal(t, "for A alone", u.ok(userA, "", "cat /pub/a"))
-	assert.Contains(t, s.ok("stat -json /pub/a"), `"uid":31337`)
+	assert.Contains(t, s.ok("stat --json /pub/a"), `"uid":31337`)
 	u.ok(userA, "", "chown :31400 /pub/a")
 	big := filepath.Join(u.home(userA), "big")
 	require.NoError(t, os.WriteFile(big, bytes.Repeat([]byte("0123456789abcdef"), 512<<10), 0o644))
-	u.ok(userA, "", "cp -quiet -verify "+big+" :/pub/big")
-	u.ok(userA, "", "cp -quiet -verify :/pub/big "+big+"2")
+	u.ok(userA, "", "cp --quiet --verify "+big+" :/pub/big")
+	u.ok(userA, "", "cp --quiet --verify :/pub/big "+big+"2")
 	require.Zero(t, u.failures())
 
 	for _, name := range []string{"/pub/secret", "/pub/a"} {
@@ -125,17 +125,17 @@ func TestOtherUsersAreThemselves(t *testing.T) {
 	}
 	require.Zero(t, u.failures())
 	failed := uint64(0)
-	for _, claim := range []string{"-user 0", "-user 0:0", "-user 0:31338", "-user 31337", "-user 31337:31400", "-user 31338:31400,0", "-user 31338:31337"} {
+	for _, claim := range []string{"--user 0", "--user 0:0", "--user 0:31338", "--user 31337", "--user 31337:31400", "--user 31338:31400,0", "--user 31338:31337"} {
 		out := u.no(userB, claim+" cat /pub/secret")
 		assert.Contains(t, out, "not permitted", claim)
 		require.Greater(t, u.failures(), failed, claim)
 		failed = u.failures()
 	}
-	u.no(userB, "-user 0 rm /pub/secret")
-	u.no(userB, "-user 31337 rm /pub/a")
+	u.no(userB, "--user 0 rm /pub/secret")
+	u.no(userB, "--user 31337 rm /pub/a")
 	assert.Equal(t, "for root alone", s.ok("cat /pub/secret"))
 	assert.Equal(t, "for A alone", u.ok(userA, "", "cat /pub/a"))
-	u.ok(userB, "", "-user 31338:31400 ls /pub")
+	u.ok(userB, "", "--user 31338:31400 ls /pub")
 }
 
 // TestOtherUsersWithIdentities: a line for a user of the machine applies, and a line for all clients does not apply to it.
@@ -143,12 +143,12 @@ func TestOtherUsersWithIdentities(t *testing.T) {
 	ids, err := credential.ParseIdentities([]byte("uid:31337 users\n* any\n"))
 	require.NoError(t, err)
 	u := newUsers(t, pvfstest.Options{Server: func(_ int, cfg *server.Config) { cfg.Identities = ids }})
-	u.ok(userA, "", "-user 555 ls /")
-	u.no(userA, "-user 0 ls /")
+	u.ok(userA, "", "--user 555 ls /")
+	u.no(userA, "--user 0 ls /")
 	require.NotZero(t, u.failures())
 	u.ok(userB, "", "ls /")
-	u.no(userB, "-user 555 ls /")
-	u.no(userB, "-user 0 ls /")
+	u.no(userB, "--user 555 ls /")
+	u.no(userB, "--user 0 ls /")
 }
 
 // TestOtherUsersNeedAKey: servers that believe any client that claims to be a server refuse other users.
@@ -179,7 +179,7 @@ func TestOtherUsersMount(t *testing.T) {
 	dir := filepath.Join(u.home(userA), "mnt")
 	require.NoError(t, os.Mkdir(dir, 0o755))
 	require.NoError(t, os.Chown(dir, userA, userA))
-	out, err := u.command(userA, "mount -background "+u.cluster.Source()+" "+dir).CombinedOutput()
+	out, err := u.command(userA, "mount --background "+u.cluster.Source()+" "+dir).CombinedOutput()
 	if strings.Contains(string(out), fuse.ErrUnavailable.Error()) { // root can mount, or the test would have been skipped
 		t.Skipf("users cannot mount here: %s", out)
 	}
@@ -198,5 +198,5 @@ func TestOtherUsersMount(t *testing.T) {
 	_, err = as("cat pub/secret")
 	require.Error(t, err)
 	require.Zero(t, u.failures())
-	assert.Contains(t, s.ok("stat -json /pub/m"), `"uid":31337`)
+	assert.Contains(t, s.ok("stat --json /pub/m"), `"uid":31337`)
 }

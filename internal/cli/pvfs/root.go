@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -39,6 +40,9 @@ func (a *App) Main(ctx context.Context, args []string) int {
 	defer stop()
 
 	a.args = args
+	if !isChild() { // its parent has reported them
+		program.ReportUnknown(a.Err, "pvfs", os.Environ())
+	}
 	root := a.root()
 	root.SetArgs(dashes.Normalize(apart(args)))
 	err := root.ExecuteContext(ctx)
@@ -91,7 +95,7 @@ func (a *App) root() *cobra.Command {
 		Use:   "pvfs",
 		Short: "Files of an OrangeFS-compatible parallel file system",
 		Long: `pvfs works with the files of a parallel file system: one that pvfsd serves, or any
-OrangeFS. The file system is the one of -fs, else the first in the file that PVFS2TAB_FILE
+OrangeFS. The file system is the one of --fs, else the first in the file that PVFS2TAB_FILE
 names, else the first in /etc/pvfs2tab.
 
 Names are paths in the file system. A name may begin with the source of its file system:
@@ -99,6 +103,9 @@ tcp://HOST:PORT/NAME/path. cp also takes local names; there, a name on the file
 system begins with a colon (:/path) or its source. Options may be written with one dash or two.
 
 ` + exitHelp,
+		Example: `  pvfs --fs tcp://server:3334/pvfs2-fs ls -l /
+  pvfs cp -r results :/archive
+  pvfs df --json`,
 	}, a.Out, a.Err)
 	root.SetIn(a.In)
 	f := root.PersistentFlags()
@@ -107,11 +114,12 @@ system begins with a colon (:/path) or its source. Options may be written with o
 	f.StringVar(&a.keyFlag, "key-file", "", "the private key of this machine, for servers with a keystore, or that of the certificate (default: the file that "+keyVariable+" names)")
 	f.StringVar(&a.certFlag, "cert-file", "", "the certificate of the user, for servers with an authority (default: the file that "+certVariable+" names, or ~/"+certName+" with its key in ~/"+certKeyName+")")
 	f.StringVar(&a.mount.Host, "host", "", "the name of this key in the keystore (default: the name of this machine)")
-	root.AddCommand(
-		a.lsCommand(), a.cpCommand(), a.catCommand(), a.putCommand(), a.mkdirCommand(), a.rmCommand(), a.mvCommand(), a.lnCommand(),
-		a.statCommand(), a.dfCommand(), a.pingCommand(), a.xattrCommand(), a.chmodCommand(), a.chownCommand(), a.touchCommand(),
-		a.truncateCommand(), a.benchCommand(), a.mountCommand(), a.getUserCertCommand(), program.VersionCommand(a.Out),
-	)
+	program.Group(f, "Which file system, and as whom", "fs", "user", "key-file", "cert-file", "host")
+	program.CommandGroup(root, "Files and directories", a.lsCommand(), a.cpCommand(), a.catCommand(), a.putCommand(), a.mkdirCommand(),
+		a.rmCommand(), a.mvCommand(), a.lnCommand(), a.touchCommand(), a.truncateCommand())
+	program.CommandGroup(root, "Attributes", a.statCommand(), a.chmodCommand(), a.chownCommand(), a.xattrCommand())
+	program.CommandGroup(root, "The file system", a.dfCommand(), a.pingCommand(), a.benchCommand(), a.mountCommand(), a.getUserCertCommand())
+	root.AddCommand(program.VersionCommand(a.Out))
 	for _, cmd := range root.Commands() {
 		if cmd.ValidArgsFunction == nil {
 			cmd.ValidArgsFunction = a.complete

@@ -2,7 +2,6 @@ package pvfs
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"time"
@@ -17,8 +16,9 @@ import (
 func (a *App) statCommand() *cobra.Command {
 	var asJSON, follow bool
 	cmd := &cobra.Command{
-		Use:   "stat NAME...",
-		Short: "Show everything about an object, and where its bytes are",
+		Use:     "stat NAME...",
+		Short:   "Show everything about an object, and where its bytes are",
+		Example: `  pvfs stat --json /data`,
 		Long: `Stat shows the attributes of an object. For a file it also shows the layout: how its bytes
 are spread, over which servers, and the handle of each part. For a directory it shows the servers
 that have its entries.
@@ -35,7 +35,7 @@ that have its entries.
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&asJSON, "json", false, "one JSON object for each name")
+	program.JSONFlag(cmd, &asJSON, described{})
 	f.BoolVarP(&follow, "dereference", "L", false, "follow a symbolic link")
 	return cmd
 }
@@ -49,7 +49,7 @@ type described struct {
 	Mode     string    `json:"mode"`
 	UID      uint32    `json:"uid"`
 	GID      uint32    `json:"gid"`
-	Size     int64     `json:"size"`
+	Size     int64     `json:"size_bytes"`
 	Access   time.Time `json:"access"`
 	Modified time.Time `json:"modified"`
 	Change   time.Time `json:"change"`
@@ -60,7 +60,7 @@ type described struct {
 
 type layout struct {
 	Distribution string `json:"distribution,omitempty"`
-	Strip        int64  `json:"strip,omitempty"`
+	Strip        int64  `json:"strip_bytes,omitempty"`
 	Stuffed      bool   `json:"stuffed"`
 	Parts        []part `json:"parts"`
 }
@@ -85,7 +85,7 @@ func (a *App) stat(ctx context.Context, name string, follow, asJSON bool) error 
 	}
 	d := describe(fsys, name, info)
 	if asJSON {
-		return json.NewEncoder(a.Out).Encode(d)
+		return program.WriteJSON(a.Out, d)
 	}
 	return a.printStat(d)
 }

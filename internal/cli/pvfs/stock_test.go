@@ -73,7 +73,7 @@ func TestStockBothWays(t *testing.T) {
 			in, put := []string{local(name), stock.Path("/theirs-" + name)}, []string{"put", "/ours-" + name}
 			if strip > 0 {
 				in = append([]string{"-s", fmt.Sprint(strip), "-n", "2"}, in...)
-				put = append([]string{"put", "-strip", fmt.Sprint(strip), "-parts", "2"}, put[1:]...)
+				put = append([]string{"put", "--strip", fmt.Sprint(strip), "--parts", "2"}, put[1:]...)
 			}
 			tools.OK(t, "pvfs2-cp", in...)
 			s.in = pattern(n)
@@ -114,7 +114,7 @@ var (
 func sameLayout(t *testing.T, s *shell, tools *stock.Tools, name string) {
 	t.Helper()
 	var d described
-	require.NoError(t, json.Unmarshal([]byte(s.ok("stat -json "+name)), &d))
+	require.NoError(t, json.Unmarshal([]byte(s.ok("stat --json "+name)), &d))
 	seen := tools.OK(t, "pvfs2-viewdist", "-f", stock.Path(name))
 	require.Equal(t, viewedName.FindStringSubmatch(seen)[1], d.Layout.Distribution, name)
 	require.Equal(t, viewedStrip.FindStringSubmatch(seen)[1], fmt.Sprint(d.Layout.Strip), name)
@@ -150,7 +150,7 @@ func TestStockToolsSee(t *testing.T) {
 	s.ok("rm /d/l")
 	assert.Equal(t, "e\n", tools.OK(t, "pvfs2-ls", stock.Path("/d")))
 	assert.Equal(t, "g\n", tools.OK(t, "pvfs2-ls", stock.Path("/d/e")))
-	s.ok("truncate -size 10 /d/e/g")
+	s.ok("truncate --size 10 /d/e/g")
 	tools.OK(t, "pvfs2-cp", stock.Path("/d/e/g"), filepath.Join(tools.Dir, "g"))
 	got, err := os.ReadFile(filepath.Join(tools.Dir, "g"))
 	require.NoError(t, err)
@@ -163,7 +163,7 @@ func TestStockToolsSee(t *testing.T) {
 	tools.OK(t, "pvfs2-chown", "root", "root", stock.Path("/t/new"))
 	tools.OK(t, "pvfs2-xattr", "-s", "-k", "user.theirs", "-v", "two", stock.Path("/t/new"))
 	var d described
-	require.NoError(t, json.Unmarshal([]byte(s.ok("stat -json /t/new")), &d))
+	require.NoError(t, json.Unmarshal([]byte(s.ok("stat --json /t/new")), &d))
 	assert.Equal(t, "0604 0:0 0", fmt.Sprintf("%s %d:%d %d", d.Mode, d.UID, d.GID, d.Size))
 	assert.Contains(t, s.ok("ls -l /t"), "link -> new")
 	assert.Equal(t, "two", strings.TrimRight(s.ok("xattr get user.theirs /t/new"), "\x00"))
@@ -180,7 +180,7 @@ func TestStockCommandsAfterRestart(t *testing.T) {
 	t.Setenv(keyVariable, c.KeyFile())
 	s, tools := &shell{t: t, source: c.Source()}, c.Tools(t, c.Source())
 	s.in = pattern(300_000)
-	s.ok("put -sync /f")
+	s.ok("put --sync /f")
 	for i := range c.Len() {
 		c.Kill(i)
 		// Only the first server is in the table, so nothing works without it.

@@ -124,19 +124,19 @@ const linkRefused = "a symbolic link, which is not followed"
 func TestLinkForDirectoryBetweenRuns(t *testing.T) {
 	s, a := newShell(t), newAttacked(t)
 	s.tree()
-	s.ok("cp -r -quiet :/d " + a.dir)
+	s.ok("cp -r --quiet :/d " + a.dir)
 	require.NoError(t, os.Chmod(a.in("d"), 0o777))
 	a.replace("d/sub", a.secret)
-	errs := s.no(ExitFailed, "cp -r -quiet :/d "+a.dir)
+	errs := s.no(ExitFailed, "cp -r --quiet :/d "+a.dir)
 	assert.Contains(t, errs, a.in("d/sub")+": "+linkRefused)
 	assert.Contains(t, errs, "remove it")
 	a.unharmed()
 
 	require.NoError(t, os.Remove(a.in("d/sub")))
-	s.ok("cp -r -quiet :/d " + a.dir)
+	s.ok("cp -r --quiet :/d " + a.dir)
 	assert.FileExists(t, a.in("d/sub/f"))
 	a.replace("d", a.secret)
-	assert.Contains(t, s.no(ExitFailed, "cp -r -quiet :/d "+a.dir), a.in("d")+": "+linkRefused)
+	assert.Contains(t, s.no(ExitFailed, "cp -r --quiet :/d "+a.dir), a.in("d")+": "+linkRefused)
 	a.unharmed()
 }
 
@@ -146,11 +146,11 @@ func TestLinkFromTheFileSystem(t *testing.T) {
 	s.ok("mkdir /d")
 	s.ok("ln -s " + a.secret + " /d/sub")
 	s.ok("ln -s " + a.secret + "/f /d/g")
-	s.ok("cp -r -quiet :/d " + a.dir)
+	s.ok("cp -r --quiet :/d " + a.dir)
 	s.ok("rm /d/g")
 	s.in = []byte("new bytes")
 	s.ok("put /d/g")
-	s.ok("cp -r -quiet :/d " + a.dir)
+	s.ok("cp -r --quiet :/d " + a.dir)
 	a.unharmed()
 	got, err := os.ReadFile(a.in("d/g"))
 	require.NoError(t, err)
@@ -158,7 +158,7 @@ func TestLinkFromTheFileSystem(t *testing.T) {
 
 	s.ok("rm /d/sub")
 	s.tree()
-	assert.Contains(t, s.no(ExitFailed, "cp -r -quiet :/d "+a.dir), linkRefused)
+	assert.Contains(t, s.no(ExitFailed, "cp -r --quiet :/d "+a.dir), linkRefused)
 	a.unharmed()
 }
 
@@ -167,7 +167,7 @@ func TestLinkFromTheFileSystem(t *testing.T) {
 func TestLinkForFileBetweenRuns(t *testing.T) {
 	s, a := newShell(t), newAttacked(t)
 	s.tree()
-	for _, line := range []string{"cp -r -quiet :/d ", "cp -quiet :/d/g "} {
+	for _, line := range []string{"cp -r --quiet :/d ", "cp --quiet :/d/g "} {
 		s.ok(line + a.dir)
 		name := "g"
 		if _, err := os.Lstat(a.in("d")); err == nil {
@@ -195,25 +195,25 @@ func TestLinksOfTheCommandLine(t *testing.T) {
 	s.tree()
 	a.mkdir(a.in("real"), 0o755)
 	require.NoError(t, os.Symlink("real", a.in("link")))
-	s.ok("cp -r -quiet :/d " + a.in("link"))
-	s.ok("cp -quiet :/d/g " + a.in("link/"))
+	s.ok("cp -r --quiet :/d " + a.in("link"))
+	s.ok("cp --quiet :/d/g " + a.in("link/"))
 	assert.FileExists(t, a.in("real/d/sub/f"))
 	assert.FileExists(t, a.in("real/g"))
 	require.NoError(t, os.Symlink("real/d", a.in("source")))
-	s.ok("cp -r -quiet " + a.in("source") + " :/in")
+	s.ok("cp -r --quiet " + a.in("source") + " :/in")
 	assert.Equal(t, "g\nsub\n", s.ok("ls /in"))
 	require.NoError(t, os.Symlink("real/g", a.in("file")))
-	s.ok("cp -quiet " + a.in("file") + " :/in")
+	s.ok("cp --quiet " + a.in("file") + " :/in")
 	assert.Equal(t, "new bytes", s.ok("cat /in/file"))
 
 	for _, target := range []string{a.secret + "/f", a.secret + "/none"} {
 		require.NoError(t, os.Symlink(target, a.in("out")))
-		errs := s.no(ExitFailed, "cp -quiet :/d/g "+a.in("out"))
+		errs := s.no(ExitFailed, "cp --quiet :/d/g "+a.in("out"))
 		assert.Contains(t, errs, a.in("out")+": "+linkRefused+" to write to a file; use the name of its target")
 		a.unharmed()
 		require.NoError(t, os.Remove(a.in("out")))
 	}
-	s.ok("cp -quiet :/d/g /dev/null")
+	s.ok("cp --quiet :/d/g /dev/null")
 }
 
 // TestSpecialFilesAreNotWritten: an object that is neither a file nor a link is not opened for writing.
@@ -227,12 +227,12 @@ func TestSpecialFilesAreNotWritten(t *testing.T) {
 			continue // only root can make devices
 		}
 		require.NoError(t, err)
-		for _, line := range []string{"cp -r -quiet :/d " + a.dir, "cp -quiet :/d/g " + a.in("d")} {
+		for _, line := range []string{"cp -r --quiet :/d " + a.dir, "cp --quiet :/d/g " + a.in("d")} {
 			assert.Contains(t, s.no(ExitFailed, line), a.in("d/g")+": not a file", "%s: %s", what, line)
 		}
 		assert.NoFileExists(t, a.in("d/sub/f"), "it is found before anything is copied")
 		if mode != unix.S_IFCHR {
-			assert.Contains(t, s.no(ExitFailed, "cp -quiet :/d/g "+a.in("d/g")), "not a file", what)
+			assert.Contains(t, s.no(ExitFailed, "cp --quiet :/d/g "+a.in("d/g")), "not a file", what)
 		}
 		require.NoError(t, os.Remove(a.in("d/g")))
 	}
@@ -380,8 +380,8 @@ func (s *shell) shared() {
 // replace is attacked.replace for the file system.
 func (s *shell) replace(name, target string) {
 	s.t.Helper()
-	s.ok(fmt.Sprintf("-user %d mv %s %s.moved", strangerID, name, name))
-	s.ok(fmt.Sprintf("-user %d ln -s %s %s", strangerID, target, name))
+	s.ok(fmt.Sprintf("--user %d mv %s %s.moved", strangerID, name, name))
+	s.ok(fmt.Sprintf("--user %d ln -s %s %s", strangerID, target, name))
 }
 
 // TestLinksOnTheFileSystemBetweenRuns: the target is on the file system, and the attacker has changed it since the first run.
@@ -389,22 +389,22 @@ func TestLinksOnTheFileSystemBetweenRuns(t *testing.T) {
 	s, a := newShell(t), newAttacked(t)
 	s.tree()
 	s.shared()
-	s.ok("cp -r -quiet :/d " + a.dir)
+	s.ok("cp -r --quiet :/d " + a.dir)
 	for _, source := range []string{":/d", a.in("d")} {
-		s.ok("cp -r -quiet " + source + " :/shared")
+		s.ok("cp -r --quiet " + source + " :/shared")
 		s.ok("chmod 0777 /shared/d")
 		before := s.ok("ls -laR /secret")
 
 		s.replace("/shared/d/g", "/secret/f")
-		s.ok("cp -r -quiet -p " + source + " :/shared")
+		s.ok("cp -r --quiet -p " + source + " :/shared")
 		assert.Equal(t, "new bytes", s.ok("cat /shared/d/g"))
 		assert.Contains(t, s.ok("stat /shared/d/g"), "file of 9 bytes", "no link")
 
 		s.replace("/shared/d/sub", "/secret")
-		errs := s.no(ExitFailed, "cp -r -quiet "+source+" :/shared")
+		errs := s.no(ExitFailed, "cp -r --quiet "+source+" :/shared")
 		assert.Contains(t, errs, ":/shared/d/sub: "+linkRefused)
 		s.ok("ln -s /secret/f /shared/link")
-		assert.Contains(t, s.no(ExitFailed, "cp -quiet "+source+"/g :/shared/link"), "/shared/link: "+linkRefused)
+		assert.Contains(t, s.no(ExitFailed, "cp --quiet "+source+"/g :/shared/link"), "/shared/link: "+linkRefused)
 		require.Equal(t, before, s.ok("ls -laR /secret"))
 		require.Equal(t, secretText, s.ok("cat /secret/f"))
 		s.ok("rm -r /shared/d /shared/link")
@@ -427,7 +427,7 @@ func TestLinksOnTheFileSystemDuringRun(t *testing.T) {
 	require.Equal(t, secretText, s.ok("cat /secret/f"))
 
 	s.ok("rm -r /shared/d")
-	s.ok("cp -r -quiet :/d :/shared")
+	s.ok("cp -r --quiet :/d :/shared")
 	s.ok("chmod 0777 /shared/d")
 	out := s.prepared([]string{":/shared/d"}, a.in("out"), cpOptions{})
 	require.NoError(t, out.makeTree(context.Background()))
@@ -465,5 +465,5 @@ func TestAttributesFollowNoLink(t *testing.T) {
 	require.NotEmpty(t, names)
 	assert.Contains(t, s.ok("stat /victim/y"), "0644")
 
-	assert.Contains(t, s.no(ExitUsage, "rm -r /lost+found"), "pvfsd check -repair")
+	assert.Contains(t, s.no(ExitUsage, "rm -r /lost+found"), "pvfsd check --repair")
 }

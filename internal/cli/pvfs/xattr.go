@@ -21,6 +21,8 @@ func (a *App) xattrCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "xattr",
 		Short: "Show and set extended attributes",
+		Example: `  pvfs xattr set user.note 'first run' /data
+  pvfs xattr list --values /data`,
 		Long: `Extended attributes are small values with names that you choose. The names begin with
 "user.". A value may have up to 8192 bytes.
 
@@ -37,47 +39,67 @@ func (a *App) xattrCommand() *cobra.Command {
 }
 
 func (a *App) xattrListCommand() *cobra.Command {
-	var values, all bool
+	var values, all, inJSON bool
 	cmd := &cobra.Command{
-		Use:   "list NAME...",
-		Short: "List the keys of an object",
-		Args:  program.Between(1, -1, "one NAME or more"),
+		Use:     "list NAME...",
+		Short:   "List the keys of an object",
+		Example: `  pvfs xattr list --values --json /data`,
+		Args:    program.Between(1, -1, "one NAME or more"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.each(cmd.Context(), args, func(ctx context.Context, t remoteTree, p place) error {
-				return a.listXattrs(ctx, t, p, values, all)
+				return a.listXattrs(ctx, t, p, xattrOptions{values, all, inJSON})
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&values, "values", false, "also print values")
-	cmd.Flags().BoolVarP(&all, "all", "a", false, "also those of the file system itself, which begin with system.")
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "also those of the file system itself, whose keys begin with 'system.'")
+	program.JSONFlag(cmd, &inJSON, listedXattr{})
 	return cmd
 }
 
-func (a *App) listXattrs(ctx context.Context, t remoteTree, p place, values, all bool) error {
+type xattrOptions struct{ values, all, json bool }
+
+// listedXattr is an attribute of xattr list --json.
+type listedXattr struct {
+	Name  string  `json:"name"`
+	Key   string  `json:"key"`
+	Value *string `json:"value,omitempty"` // bytes that are no text are escaped as in Go
+}
+
+func (a *App) listXattrs(ctx context.Context, t remoteTree, p place, opt xattrOptions) error {
 	keys, err := t.fs.ListXattr(ctx, p.path)
 	if err != nil {
 		return err
 	}
 	slices.Sort(keys)
 	for _, key := range keys {
-		if strings.HasPrefix(key, "system.") && !all {
+		if strings.HasPrefix(key, "system.") && !opt.all {
 			continue
 		}
-		if err := a.printXattr(ctx, t, p, key, values); err != nil {
+		if err := a.printXattr(ctx, t, p, key, opt); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *App) printXattr(ctx context.Context, t remoteTree, p place, key string, values bool) error {
-	if !values {
+func (a *App) printXattr(ctx context.Context, t remoteTree, p place, key string, opt xattrOptions) error {
+	row := listedXattr{Name: p.given, Key: key}
+	if !opt.values {
+		if opt.json {
+			return program.WriteJSON(a.Out, row)
+		}
 		_, err := fmt.Fprintln(a.Out, key)
 		return err
 	}
 	value, err := t.fs.GetXattr(ctx, p.path, key)
 	if err != nil {
 		return err
+	}
+	if opt.json {
+		text := shown(value)
+		row.Value = &text
+		return program.WriteJSON(a.Out, row)
 	}
 	_, err = fmt.Fprintf(a.Out, "%s=%s\n", key, shown(value))
 	return err
@@ -94,9 +116,10 @@ func shown(value []byte) string {
 
 func (a *App) xattrGetCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "get KEY NAME",
-		Short: "Print a value, as it is",
-		Args:  program.Between(2, 2, "a KEY and a NAME"),
+		Use:     "get KEY NAME",
+		Short:   "Print a value, as it is",
+		Example: `  pvfs xattr get user.note /data`,
+		Args:    program.Between(2, 2, "a KEY and a NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.each(cmd.Context(), args[1:], func(ctx context.Context, t remoteTree, p place) error {
 				value, err := t.fs.GetXattr(ctx, p.path, args[0])
@@ -113,14 +136,15 @@ func (a *App) xattrGetCommand() *cobra.Command {
 func (a *App) xattrSetCommand() *cobra.Command {
 	var create, replace bool
 	cmd := &cobra.Command{
-		Use:   "set KEY VALUE NAME...",
-		Short: "Set a value",
-		Args:  program.Between(3, -1, "a KEY, a VALUE and one NAME or more"),
+		Use:     "set KEY VALUE NAME...",
+		Short:   "Set a value",
+		Example: `  pvfs xattr set user.note 'first run' /data`,
+		Args:    program.Between(3, -1, "a KEY, a VALUE and one NAME or more"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags := 0
 			switch {
 			case create && replace:
-				return program.Usagef("-create and -replace exclude each other")
+				return program.Usagef("--create and --replace exclude each other")
 			case create:
 				flags = client.XattrCreate
 			case replace:
@@ -139,9 +163,10 @@ func (a *App) xattrSetCommand() *cobra.Command {
 
 func (a *App) xattrRemoveCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "rm KEY NAME...",
-		Short: "Remove a key and its value",
-		Args:  program.Between(2, -1, "a KEY and one NAME or more"),
+		Use:     "rm KEY NAME...",
+		Short:   "Remove a key and its value",
+		Example: `  pvfs xattr rm user.note /data`,
+		Args:    program.Between(2, -1, "a KEY and one NAME or more"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.each(cmd.Context(), args[1:], func(ctx context.Context, t remoteTree, p place) error {
 				return xattrError(p, args[0], t.fs.RemoveXattr(ctx, p.path, args[0]))

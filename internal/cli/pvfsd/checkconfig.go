@@ -23,9 +23,11 @@ errors: keywords and sections that are misspelt, in the wrong place or repeated,
 If there are none, it prints what the configuration means, and which keywords of OrangeFS in it
 have no effect on pvfsd.
 
-With -alias it prints the settings of this server, including its own <ServerOptions>.
+With --alias it prints the settings of this server, including its own <ServerOptions>.
 
 ` + exitHelp,
+		Example: `  pvfsd check-config fs.conf
+  pvfsd check-config --alias io01 fs.conf`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:

@@ -14,12 +14,12 @@ import (
 func TestCheckConfigGenerated(t *testing.T) {
 	for _, options := range []string{
 		"",
-		"-name x -id 5 -root 7 -dir /d -log-file /l -bmi-modules bmi_tcp,bmi_ib -no-stuffing -datafiles 1 -no-sync-meta -sync-data",
-		"-meta-only a -data-only b -dir-servers 1 -dir-servers-max 4 -dir-split 9 -flow-buffer-size 65536 -flow-buffers 3",
-		"-no-timeouts -trusted tcp://10.0.0.0@8 -trusted mem://* -root-squash * -no-root-squash tcp://10.* -all-squash mem://x -read-only tcp://10.0.0.*",
+		"--name x --id 5 --root 7 --dir /d --log-file /l --bmi-modules bmi_tcp,bmi_ib --no-stuffing --datafiles 1 --no-sync-meta --sync-data",
+		"--meta-only a --data-only b --dir-servers 1 --dir-servers-max 4 --dir-split 9 --flow-buffer-size 65536 --flow-buffers 3",
+		"--no-timeouts --trusted tcp://10.0.0.0@8 --trusted mem://* --root-squash * --no-root-squash tcp://10.* --all-squash mem://x --read-only tcp://10.0.0.*",
 	} {
 		name := filepath.Join(t.TempDir(), "fs.conf")
-		good(t, append([]string{"genconfig", "-o", name, "-insecure", "a=tcp://a:3334,via+udp://a:3335", "b=tcp://b:3334"}, strings.Fields(options)...)...)
+		good(t, append([]string{"genconfig", "-o", name, "--insecure", "a=tcp://a:3334,via+udp://a:3335", "b=tcp://b:3334"}, strings.Fields(options)...)...)
 		assert.Contains(t, good(t, "check-config", name), "fs.conf has no errors", options)
 	}
 }
@@ -32,7 +32,7 @@ func TestCheckConfig(t *testing.T) {
 		require.Contains(t, string(text), old)
 		require.NoError(t, os.WriteFile(name, []byte(strings.Replace(string(text), old, changed, 1)), 0o600))
 	}
-	good(t, "genconfig", "-o", name, "-insecure", "-dir", "/d", "-read-only", "tcp://10.*", "-root-squash", "*", "-no-root-squash", "mem://*",
+	good(t, "genconfig", "-o", name, "--insecure", "--dir", "/d", "--read-only", "tcp://10.*", "--root-squash", "*", "--no-root-squash", "mem://*",
 		"a=tcp://a:3334,via+udp://a:3335", "b=tcp://b:3334")
 	write("Server b\n", "Server b\n<Security>\nServerKey /k\nTrustedPorts 1-1023\n<LDAP>\nSearchTimeout 5\n</LDAP>\n</Security>\nServerJobBMITimeoutSecs 7\n")
 	all := good(t, "check-config", name)
@@ -49,7 +49,7 @@ func TestCheckConfig(t *testing.T) {
   clients      credentials expire after 1h0m0s, capabilities after 10m0s
   clients      may only read from tcp://10.*
   clients      root from * becomes user 65534, group 65534, but not from mem://*
-  exception    server b has settings of its own; -alias b prints them
+  exception    server b has settings of its own; --alias b prints them
 
 Keywords of OrangeFS that matter for SECURITY and have no effect on pvfsd:
   line 77   SearchTimeout: no server knows it: SearchTimeoutSecs is meant
@@ -57,18 +57,18 @@ Keywords of OrangeFS that matter for SECURITY and have no effect on pvfsd:
 Keywords of OrangeFS that have no effect on pvfsd:
   line 2    UnexpectedRequests
 `)
-	a := good(t, "check-config", "-alias", "a", name)
+	a := good(t, "check-config", "--alias", "a", name)
 	assert.NotContains(t, a, "b at")
 	assert.NotContains(t, a, "SECURITY")
-	b := good(t, "check-config", "-alias", "b", name)
+	b := good(t, "check-config", "--alias", "b", name)
 	assert.NotContains(t, b, "a at")
 	assert.Contains(t, b, "clients      may connect from anywhere, but only from ports 1-1023\n")
 	assert.Contains(t, b, "servers wait 7s for a message")
-	assert.Contains(t, b, "clients      ServerKey has no effect without CAFile: servers sign with the key of pvfsd serve -key-file\n")
+	assert.Contains(t, b, "clients      ServerKey has no effect without CAFile: servers sign with the key of pvfsd serve --key-file\n")
 
 	write("ServerKey /k", "ServerKey /k\nCAFile /ca.pem\nUserCertExp 30")
 	write("SearchTimeout 5", "Hosts \"ldaps://x ldaps://y\"")
-	b = good(t, "check-config", "-alias", "b", name)
+	b = good(t, "check-config", "--alias", "b", name)
 	assert.Contains(t, b, "clients      must sign their credentials with a certificate that /ca.pem has signed, of a user from ldaps://x or ldaps://y\n")
 	assert.NotContains(t, b, "ServerKey has no effect")
 
@@ -83,7 +83,7 @@ Keywords of OrangeFS that have no effect on pvfsd:
 
 // TestCheckConfigOfSeveral: all file systems of a text are described, and common keywords are listed once.
 func TestCheckConfigOfSeveral(t *testing.T) {
-	name := newConfig(t, "-insecure", "a=tcp://a:3334")
+	name := newConfig(t, "--insecure", "a=tcp://a:3334")
 	text, err := os.ReadFile(name)
 	require.NoError(t, err)
 	begin, end := strings.Index(string(text), "<FileSystem>"), strings.Index(string(text), "<ServerOptions>")
@@ -98,7 +98,7 @@ func TestCheckConfigOfSeveral(t *testing.T) {
 
 // TestServeNamesKeywords: a server logs once which keywords have no effect.
 func TestServeNamesKeywords(t *testing.T) {
-	r, _ := serving(t, "-config", newConfig(t, newAddress("mem")), "-dir", filepath.Join(t.TempDir(), "data"), "-create")
+	r, _ := serving(t, "--config", newConfig(t, newAddress("mem")), "--dir", filepath.Join(t.TempDir(), "data"), "--create")
 	log := r.err.String()
 	assert.Equal(t, 1, strings.Count(log, "have no effect"), log)
 	assert.Contains(t, log, `level=INFO msg="keywords of the configuration that have no effect here" keywords="UnexpectedRequests, EventLogging, `)

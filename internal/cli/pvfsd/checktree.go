@@ -12,7 +12,7 @@ import (
 
 // checkTree checks the stores of all servers of a file system, and then the references between them. It skips servers whose
 // folder is not on this machine, and says so.
-func (a *App) checkTree(at placeOptions, folders []string, repair bool) (err error) {
+func (a *App) checkTree(at placeOptions, folders []string, repair, inJSON bool) (err error) {
 	fs, err := at.read()
 	if err != nil {
 		return err
@@ -35,7 +35,11 @@ func (a *App) checkTree(at placeOptions, folders []string, repair bool) (err err
 		if ok, err := exists(dir); err != nil {
 			return err
 		} else if dir == "" || !ok {
-			fmt.Fprintf(a.Out, "server %s is left out: its folder %q is not here; say where with -at %[1]s=DIR\n", fs.Servers[i].Alias, dir)
+			to := a.Out
+			if inJSON {
+				to = a.Err
+			}
+			fmt.Fprintf(to, "server %s is left out: its folder %q is not here; say where with --at %[1]s=DIR\n", fs.Servers[i].Alias, dir)
 			continue
 		}
 		p := &place{fs: fs, index: i, alias: fs.Servers[i].Alias, dir: dir}
@@ -57,7 +61,7 @@ func (a *App) checkTree(at placeOptions, folders []string, repair bool) (err err
 	}
 	found, err := store.CheckTree(tree, repair)
 	problems = append(problems, found...)
-	if err := a.report(problems, err, repair); err != nil {
+	if err := a.report(problems, err, repair, inJSON); err != nil || inJSON {
 		return err
 	}
 	_, err = fmt.Fprintf(a.Out, "%s is in order: %s of %d\n", fs.Name, count(there, "server"), len(fs.Servers))
@@ -73,7 +77,7 @@ func foldersOf(fs *config.Config, folders []string) ([]string, error) {
 	for _, f := range folders {
 		alias, dir, ok := strings.Cut(f, "=")
 		if !ok || dir == "" {
-			return nil, program.Usagef("-at %s: it must look like ALIAS=DIR", f)
+			return nil, program.Usagef("--at %s: it must look like ALIAS=DIR", f)
 		}
 		i := fs.Index(alias)
 		if i < 0 {
@@ -84,8 +88,24 @@ func foldersOf(fs *config.Config, folders []string) ([]string, error) {
 	return dirs, nil
 }
 
+// problem is a problem in check --json.
+type problem struct {
+	Handle   uint64 `json:"handle,omitempty"` // of the object; missing: in the store as a whole
+	What     string `json:"problem"`
+	Repaired bool   `json:"repaired"`
+	Leftover bool   `json:"leftover"` // of an interrupted operation, no damage
+}
+
+func (a *App) printProblem(p store.Problem, inJSON bool) error {
+	if inJSON {
+		return program.WriteJSON(a.Out, problem{uint64(p.Handle), p.What, p.Repaired, p.Leftover})
+	}
+	_, err := fmt.Fprintln(a.Out, p)
+	return err
+}
+
 // report prints problems and returns an error for those that are left.
-func (a *App) report(problems []store.Problem, err error, repair bool) error {
+func (a *App) report(problems []store.Problem, err error, repair, inJSON bool) error {
 	left, what := 0, errLeftovers
 	for _, p := range problems {
 		if !p.Repaired {
@@ -94,13 +114,15 @@ func (a *App) report(problems []store.Problem, err error, repair bool) error {
 				what = errDamaged
 			}
 		}
-		fmt.Fprintln(a.Out, p)
+		if e := a.printProblem(p, inJSON); e != nil {
+			return e
+		}
 	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	case left > 0 && !repair:
-		return fmt.Errorf("%w: %s; -repair repairs what can be repaired", what, count(left, "problem"))
+		return fmt.Errorf("%w: %s; --repair repairs what can be repaired", what, count(left, "problem"))
 	case left > 0:
 		return fmt.Errorf("%w: %s left", what, count(left, "problem"))
 	}

@@ -32,7 +32,7 @@ func describe(out *strings.Builder, all *config.Config, server int) {
 	}
 	for i, s := range all.Servers {
 		if server < 0 && all.ForServer(i) != all {
-			line("exception", "server %s has settings of its own; -alias %s prints them", s.Alias, s.Alias)
+			line("exception", "server %s has settings of its own; --alias %s prints them", s.Alias, s.Alias)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func access(s *config.Security) (text []string) {
 		expire = fmt.Sprintf("credentials expire after %v, capabilities after %v", s.CredentialTimeout, s.CapabilityTimeout)
 	}
 	if s.ServerKey != "" && s.CAFile == "" {
-		text = append(text, "ServerKey has no effect without CAFile: servers sign with the key of pvfsd serve -key-file")
+		text = append(text, "ServerKey has no effect without CAFile: servers sign with the key of pvfsd serve --key-file")
 	}
 	return append(text, from, authenticate, expire)
 }
@@ -118,7 +118,7 @@ func access(s *config.Security) (text []string) {
 // users says where the users of certificates are found.
 func users(s *config.Security) string {
 	if len(s.LDAP.Hosts) == 0 {
-		return "pvfsd serve -identities"
+		return "pvfsd serve --identities"
 	}
 	return strings.Join(s.LDAP.Hosts, " or ")
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// TestDrain: a transfer under way when a server stops completes if it takes less than -drain. The log names one that does not.
+// TestDrain: a transfer under way when a server stops completes if it takes less than --drain. The log names one that does not.
 func TestDrain(t *testing.T) {
 	for _, test := range []struct {
 		drain string
@@ -26,8 +26,8 @@ func TestDrain(t *testing.T) {
 		t.Run(test.drain, func(t *testing.T) {
 			folder, address := t.TempDir(), newAddress("mem")
 			log := filepath.Join(folder, "log")
-			r, _ := serving(t, "-config", newConfig(t, "-insecure", "one="+address), "-dir", filepath.Join(folder, "data"), "-create",
-				"-log-file", log, "-drain", test.drain)
+			r, _ := serving(t, "--config", newConfig(t, "--insecure", "one="+address), "--dir", filepath.Join(folder, "data"), "--create",
+				"--log-file", log, "--drain", test.drain)
 			says := func(what string) func() bool {
 				return func() bool {
 					b, err := os.ReadFile(log)

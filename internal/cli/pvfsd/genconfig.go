@@ -45,18 +45,21 @@ same ranges:
 
   pvfsd genconfig -o fs.conf 'io[01-16,20]=tcp://io[01-16,20]:3334'
 
-Unless told otherwise, clients may connect only from the networks of the servers (-trusted), and
-root of a client becomes nobody, except on the servers themselves (-root-squash, -no-root-squash).
-For several servers genconfig also makes the key that they share, see pvfsd serve -key-file: -o fs.conf
-puts it in fs.key. With -insecure there is no protection: every program that can reach
+Unless told otherwise, clients may connect only from the networks of the servers (--trusted), and
+root of a client becomes nobody, except on the servers themselves (--root-squash, --no-root-squash).
+For several servers genconfig also makes the key that they share, see pvfsd serve --key-file: -o fs.conf
+puts it in fs.key. With --insecure there is no protection: every program that can reach
 the servers can act as any user, root included.
 
 ` + exitHelp,
+		Example: `  pvfsd genconfig -o fs.conf tcp://server:3334
+  pvfsd genconfig -o fs.conf 'io[01-10]=tcp://io[01-10]:3334'`,
 		RunE: func(_ *cobra.Command, args []string) error { return a.genconfig(args, opt) },
 	}
 	f := cmd.Flags()
+	program.Renamed(f, map[string]string{"name": "fs-name", "key": "key-file"})
 	f.StringVarP(&opt.out, "output", "o", "", "write to this file, which must not exist (default: standard output)")
-	f.StringVar(&opt.Name, "name", "", "name of the file system (default pvfs2-fs)")
+	f.StringVar(&opt.Name, "fs-name", "", "name of the file system (default pvfs2-fs)")
 	f.Int32Var(&opt.id, "id", 0, "number of the file system (default 1000)")
 	f.Uint64Var(&opt.root, "root", 0, "handle of the root directory (default 1048576)")
 	f.StringVar(&opt.MetaDir, "dir", "", "folder of the servers' data; each adds its alias")
@@ -66,8 +69,7 @@ the servers can act as any user, root included.
 	f.StringArrayVar(&opt.dataOnly, "data-only", nil, "aliases of servers that store only file data")
 	f.BoolVar(&opt.NoStuffing, "no-stuffing", false, "small files also have a datafile on every server")
 	f.IntVar(&opt.DefaultDatafiles, "datafiles", 0, "number of servers for a file (0: all)")
-	opt.FlowBufferSize = config.GoodFlowBufferSize
-	f.Var(sizeFlag{&opt.FlowBufferSize, 1}, "flow-buffer-size", "length of the messages of flows, such as 256KiB")
+	program.SizeFlag(f, &opt.FlowBufferSize, "flow-buffer-size", config.GoodFlowBufferSize, "length of the messages of flows, such as 256KiB")
 	f.IntVar(&opt.FlowBuffers, "flow-buffers", config.GoodFlowBuffers, "number of these messages under way")
 	f.IntVar(&opt.DistrDir.Initial, "dir-servers", 0, "number of servers for a new directory")
 	f.IntVar(&opt.DistrDir.Max, "dir-servers-max", 0, "number of servers to which it may grow")
@@ -76,13 +78,17 @@ the servers can act as any user, root included.
 	f.BoolVar(&opt.SyncData, "sync-data", false, "writes are on the disk before they are acknowledged")
 	f.BoolVar(&opt.NoTimeouts, "no-timeouts", false, "credentials and capabilities never expire, as with stock servers; otherwise after 1 h and 10 min")
 	f.StringVar(&opt.KeyStore, "keystore", "", "file on each server with the public keys of clients, which must then authenticate; see pvfsd genkey")
-	f.StringVar(&opt.key, "key", "", "file for the servers' key; an existing key is kept (default: the file of -o with .key instead of .conf)")
+	f.StringVar(&opt.key, "key-file", "", "file for the servers' key; an existing key is kept (default: the file of -o with .key instead of .conf)")
 	f.BoolVar(&opt.insecure, "insecure", false, "no protection except that of other options")
 	f.StringArrayVar(&opt.TrustedNetworks, "trusted", nil, "network from which clients may connect, such as tcp://10.0.0.0@8, or '*' for all; may be repeated (default: the networks of the servers)")
 	f.StringArrayVar(&opt.RootSquash, "root-squash", nil, "network whose root user becomes nobody (default: all but the servers)")
-	f.StringArrayVar(&opt.RootSquashExceptions, "no-root-squash", nil, "network exempt from -root-squash")
+	f.StringArrayVar(&opt.RootSquashExceptions, "no-root-squash", nil, "network exempt from --root-squash")
 	f.StringArrayVar(&opt.AllSquash, "all-squash", nil, "network whose users all become nobody")
 	f.StringArrayVar(&opt.ReadOnly, "read-only", nil, "network that may only read")
+	program.Group(f, "Servers and their data", "meta-only", "data-only", "dir", "log-file", "bmi-modules")
+	program.Group(f, "How files are spread", "no-stuffing", "datafiles", "flow-buffer-size", "flow-buffers", "dir-servers", "dir-servers-max", "dir-split")
+	program.Group(f, "What is safe when", "no-sync-meta", "sync-data", "no-timeouts")
+	program.Group(f, "Clients and their rights", "keystore", "key-file", "insecure", "trusted", "root-squash", "no-root-squash", "all-squash", "read-only")
 	return cmd
 }
 
@@ -119,7 +125,7 @@ func (a *App) genconfig(args []string, opt genconfigOptions) error {
 		for _, alias := range aliases {
 			i := slices.IndexFunc(gen.Servers, func(s config.GenServer) bool { return s.Alias == alias })
 			if alias == "" || i < 0 {
-				return program.Usagef("-%s %s: no server has this alias; write it in front of an address: %s=tcp://…", only.flag, alias, alias)
+				return program.Usagef("--%s %s: no server has this alias; write it in front of an address: %s=tcp://…", only.flag, alias, alias)
 			}
 			only.set(&gen.Servers[i])
 		}
@@ -139,7 +145,7 @@ func (a *App) genconfig(args []string, opt genconfigOptions) error {
 		if err := makeKey(name); err != nil {
 			return err
 		}
-		notes = append(notes, "the key of the servers is in "+name+": give each a copy, and its name to pvfsd serve -key-file")
+		notes = append(notes, "the key of the servers is in "+name+": give each a copy, and its name to pvfsd serve --key-file")
 	}
 	if opt.out == "" {
 		_, err = fmt.Fprintln(a.Out, text)

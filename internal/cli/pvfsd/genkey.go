@@ -24,21 +24,22 @@ type genkeyOptions struct {
 func (a *App) genkeyCommand() *cobra.Command {
 	var opt genkeyOptions
 	cmd := &cobra.Command{
-		Use:   "genkey -keystore FILE HOST...",
+		Use:   "genkey --keystore FILE HOST...",
 		Short: "Make keys for client machines",
 		Long: `Genkey makes a pair of keys for each client machine. It writes the private key to HOST.pem, for
 that machine. Only root should be able to read it there, because a program with the key can act
 for every user. It adds the public key to the keystore. Each server needs a copy of the keystore, which
-KeyStore in fs.conf names (pvfsd genconfig -keystore FILE).
+KeyStore in fs.conf names (pvfsd genconfig --keystore FILE).
 
-HOST is what hostname prints on the client, or the name given by pvfs -host. 'node[001-128]' stands for
+HOST is what hostname prints on the client, or the name given by pvfs --host. 'node[001-128]' stands for
 128 machines. OrangeFS's own
 programs can use the same keys and keystore.
 
 ` + exitHelp,
+		Example: `  pvfsd genkey --keystore keystore --dir keys 'node[001-128]'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return program.Usagef("for which machine? Give the name of one, or of several: pvfsd genkey -keystore FILE HOST")
+				return program.Usagef("for which machine? Give the name of one, or of several: pvfsd genkey --keystore FILE HOST")
 			}
 			return nil
 		},
@@ -55,7 +56,7 @@ programs can use the same keys and keystore.
 
 func (a *App) genkey(hosts []string, opt genkeyOptions) error {
 	if opt.keystore == "" {
-		return program.Usagef("which keystore? Give -keystore FILE")
+		return program.Usagef("which keystore? Give --keystore FILE")
 	}
 	known := new(credential.Keystore)
 	switch keys, err := credential.ReadKeystore(opt.keystore); {

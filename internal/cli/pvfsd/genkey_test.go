@@ -16,15 +16,15 @@ import (
 func TestKeysOfClients(t *testing.T) {
 	dir := t.TempDir()
 	keystore, conf := filepath.Join(dir, "keystore"), filepath.Join(dir, "fs.conf")
-	said := good(t, "genkey", "-keystore", keystore, "-dir", dir, "-bits", "1024", "node1", "node2")
+	said := good(t, "genkey", "--keystore", keystore, "--dir", dir, "--bits", "1024", "node1", "node2")
 	assert.Contains(t, said, "the key of node1 is in "+filepath.Join(dir, "node1.pem"))
 	info, err := os.Stat(filepath.Join(dir, "node2.pem"))
 	require.NoError(t, err)
 	require.EqualValues(t, 0o600, info.Mode().Perm())
-	good(t, "genconfig", "-o", conf, "-no-sync-meta", "-keystore", keystore, newAddress("mem"))
+	good(t, "genconfig", "-o", conf, "--no-sync-meta", "--keystore", keystore, newAddress("mem"))
 	identities := filepath.Join(dir, "identities")
 	require.NoError(t, os.WriteFile(identities, []byte("node1 any # the servers' own\nnode2 users\n"), 0o644))
-	server, addresses := serving(t, "-config", conf, "-dir", filepath.Join(dir, "data"), "-create", "-identities", identities)
+	server, addresses := serving(t, "--config", conf, "--dir", filepath.Join(dir, "data"), "--create", "--identities", identities)
 	assert.NotContains(t, server.err.String(), "level=WARN")
 	assert.Contains(t, good(t, "check-config", conf), "must sign their credentials with a key in "+keystore)
 
@@ -64,20 +64,20 @@ func TestKeysOfClients(t *testing.T) {
 func TestGenkeyMistakes(t *testing.T) {
 	dir := t.TempDir()
 	keystore := filepath.Join(dir, "keystore")
-	good(t, "genkey", "-keystore", keystore, "-dir", dir, "-bits", "1024", "node")
+	good(t, "genkey", "--keystore", keystore, "--dir", dir, "--bits", "1024", "node")
 	bad := filepath.Join(dir, "bad")
 	require.NoError(t, os.WriteFile(bad, []byte("hello"), 0o600))
 	for _, c := range []struct {
 		says string
 		args []string
 	}{
-		{"for which machine", []string{"-keystore", keystore}},
+		{"for which machine", []string{"--keystore", keystore}},
 		{"which keystore", []string{"node"}},
-		{"already has a key of node", []string{"-keystore", keystore, "node"}},
-		{"exists already", []string{"-keystore", filepath.Join(dir, "other"), "-dir", dir, "-bits", "1024", "node"}},
-		{"no name of a machine", []string{"-keystore", keystore, "../node"}},
-		{"from 1024 to 4096 bits", []string{"-keystore", keystore, "-bits", "512", "weak"}},
-		{"where a name that begins with C:", []string{"-keystore", bad, "node3"}},
+		{"already has a key of node", []string{"--keystore", keystore, "node"}},
+		{"exists already", []string{"--keystore", filepath.Join(dir, "other"), "--dir", dir, "--bits", "1024", "node"}},
+		{"no name of a machine", []string{"--keystore", keystore, "../node"}},
+		{"from 1024 to 4096 bits", []string{"--keystore", keystore, "--bits", "512", "weak"}},
+		{"where a name that begins with C:", []string{"--keystore", bad, "node3"}},
 	} {
 		r := pvfsd(t, append([]string{"genkey"}, c.args...)...)
 		assert.Equal(t, ExitUsage, r.code, c.args)

@@ -111,7 +111,7 @@ func (m *manager) follow(ctx context.Context, ask func(context.Context) error, s
 // askAgainAfter is the time between two requests of which the first got no answer.
 const askAgainAfter = 100 * time.Millisecond
 
-// lastSigns satisfies the watchdog while the server stops and takes no new requests. Those under way are ended by -drain.
+// lastSigns satisfies the watchdog while the server stops and takes no new requests. Those under way are ended by --drain.
 func (m *manager) lastSigns(stopped <-chan struct{}) {
 	if m.watchdog == 0 {
 		return

@@ -48,8 +48,8 @@ func TestReadyAfterTheFirstAnswer(t *testing.T) {
 // TestSelfCheck: the first address at which the server answers is used, and a refusal is an answer.
 func TestSelfCheck(t *testing.T) {
 	unused, ours := "tcp://"+freeport.Address(t), newAddress("mem")
-	conf := newConfig(t, "-trusted", "tcp://10.0.0.0@8", "one="+ours+",tcp://127.0.0.1:0")
-	_, addresses := serving(t, "-config", conf, "-dir", filepath.Join(t.TempDir(), "data"), "-create")
+	conf := newConfig(t, "--trusted", "tcp://10.0.0.0@8", "one="+ours+",tcp://127.0.0.1:0")
+	_, addresses := serving(t, "--config", conf, "--dir", filepath.Join(t.TempDir(), "data"), "--create")
 	for _, address := range addresses { // tcp is refused
 		check, err := newSelfCheck(context.Background(), []string{unused, address})
 		require.NoError(t, err)

@@ -20,8 +20,9 @@ func (a *App) mkfsCommand() *cobra.Command {
 server owns it. The folder must be empty or not exist.
 
 ` + exitHelp,
-		Args: noArguments,
-		RunE: func(*cobra.Command, []string) error { return a.mkfs(at) },
+		Example: `  pvfsd mkfs --config fs.conf --dir /var/lib/pvfsd`,
+		Args:    noArguments,
+		RunE:    func(*cobra.Command, []string) error { return a.mkfs(at) },
 	}
 	at.flags(cmd)
 	return cmd

@@ -19,12 +19,12 @@ func openToUsers(addresses []string) (map[string]any, error) {
 		}
 		opts, err := opener.WithOtherUsers(nil)
 		if err != nil {
-			return nil, fmt.Errorf("-other-users: %w", err)
+			return nil, fmt.Errorf("--other-users: %w", err)
 		}
 		options[d.Name()] = opts
 	}
 	if len(options) == 0 {
-		return nil, program.Usagef("-other-users is for addresses that only processes of one user can reach, such as via+shm://NAME; this server has %s",
+		return nil, program.Usagef("--other-users is for addresses that only processes of one user can reach, such as via+shm://NAME; this server has %s",
 			strings.Join(addresses, ", "))
 	}
 	return options, nil

@@ -26,7 +26,7 @@ func TestServeOtherUsers(t *testing.T) {
 	}
 	address := newAddress("via+shm")
 	conf := newConfig(t, "one=tcp://127.0.0.1:0,"+address)
-	r, _ := serving(t, "-config", conf, "-dir", filepath.Join(root, "a"), "-create", "-other-users")
+	r, _ := serving(t, "--config", conf, "--dir", filepath.Join(root, "a"), "--create", "--other-users")
 	assert.Equal(t, []string{"-rw-rw-rw-"}, names("open/*/*"))
 	assert.Empty(t, names("own/*"))
 	fetch(t, address)
@@ -34,19 +34,19 @@ func TestServeOtherUsers(t *testing.T) {
 	require.Equal(t, ExitOK, r.wait().code, r.err.String())
 	assert.Empty(t, names("open/*/*"))
 
-	serving(t, "-config", conf, "-dir", filepath.Join(root, "a"))
+	serving(t, "--config", conf, "--dir", filepath.Join(root, "a"))
 	assert.Equal(t, []string{"-rw-------"}, names("own/*"))
 	assert.Empty(t, names("open/*/*"))
 }
 
 func TestServeOtherUsersMistakes(t *testing.T) {
 	folder := t.TempDir()
-	r := pvfsd(t, "serve", "-config", newConfig(t, "mem://x"), "-dir", filepath.Join(folder, "a"), "-create", "-other-users")
+	r := pvfsd(t, "serve", "--config", newConfig(t, "mem://x"), "--dir", filepath.Join(folder, "a"), "--create", "--other-users")
 	assert.Equal(t, ExitUsage, r.code)
 	assert.Contains(t, r.err.String(), "this server has mem://x")
 
-	r = pvfsd(t, "serve", "-config", newConfig(t, "-insecure", "one="+newAddress("via+shm"), "two="+newAddress("via+shm")), "-alias", "one",
-		"-dir", filepath.Join(folder, "b"), "-create", "-other-users")
+	r = pvfsd(t, "serve", "--config", newConfig(t, "--insecure", "one="+newAddress("via+shm"), "two="+newAddress("via+shm")), "--alias", "one",
+		"--dir", filepath.Join(folder, "b"), "--create", "--other-users")
 	assert.Equal(t, ExitUsage, r.code)
 	assert.Contains(t, r.err.String(), "other users of the machine")
 }

@@ -25,7 +25,8 @@ type placeOptions struct {
 func (o *placeOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.config, "config", "", "the configuration of the file system, fs.conf; the same on all servers")
-	f.StringVar(&o.fs, "fs", "", "the name of the file system, if the configuration has several")
+	program.Renamed(f, map[string]string{"fs": "fs-name"})
+	f.StringVar(&o.fs, "fs-name", "", "the name of the file system, if the configuration has several")
 	f.StringVar(&o.alias, "alias", "", "alias of this server; not needed if there is only one")
 	f.StringVar(&o.dir, "dir", "", "the folder with the data (default: MetadataStorageSpace of the configuration)")
 	_ = cmd.MarkFlagFilename("config", "conf")
@@ -46,14 +47,14 @@ const databaseName = "meta.db"
 // read reads the configuration.
 func (o *placeOptions) read() (*config.Config, error) {
 	if o.config == "" {
-		return nil, program.Usagef("which configuration? Give -config fs.conf; pvfsd genconfig makes one")
+		return nil, program.Usagef("which configuration? Give --config fs.conf; pvfsd genconfig makes one")
 	}
 	text, err := os.ReadFile(o.config)
 	if err != nil {
 		return nil, program.Usage(err)
 	}
 	if names, err := config.Names(string(text)); o.fs == "" && err == nil && len(names) > 1 {
-		return nil, program.Usagef("%s has several file systems, choose with -fs: %s", o.config, strings.Join(names, ", "))
+		return nil, program.Usagef("%s has several file systems, choose with --fs-name: %s", o.config, strings.Join(names, ", "))
 	}
 	c, err := config.ParseWith(string(text), config.Options{File: o.config, FS: o.fs})
 	if err != nil {
@@ -71,7 +72,7 @@ func (o *placeOptions) find() (*place, error) {
 	p := &place{fs: c, alias: o.alias, dir: o.dir}
 	if p.alias == "" {
 		if len(c.Servers) != 1 {
-			return nil, program.Usagef("which server is this? Give -alias, one of: %s", aliases(c))
+			return nil, program.Usagef("which server is this? Give --alias, one of: %s", aliases(c))
 		}
 		p.alias = c.Servers[0].Alias
 	}
@@ -82,7 +83,7 @@ func (o *placeOptions) find() (*place, error) {
 		p.dir = c.MetaDir(p.index)
 	}
 	if p.dir == "" {
-		return nil, program.Usagef("in which folder are the data? Give -dir, or MetadataStorageSpace in %s", o.config)
+		return nil, program.Usagef("in which folder are the data? Give --dir, or MetadataStorageSpace in %s", o.config)
 	}
 	return p, nil
 }

@@ -113,7 +113,7 @@ func (p protection) apply(gen *config.GenOptions) (notes []string, err error) {
 	if len(gen.TrustedNetworks) == 0 {
 		if len(p.unknown) > 0 {
 			return nil, program.Usagef("%s: no address is known here, so neither is the network that clients may connect from: "+
-				"give it with -trusted, as tcp://10.0.0.0@8, or allow all with -insecure", strings.Join(p.unknown, ", "))
+				"give it with --trusted, as tcp://10.0.0.0@8, or allow all with --insecure", strings.Join(p.unknown, ", "))
 		}
 		gen.TrustedNetworks = p.trusted
 	}

@@ -63,7 +63,7 @@ func TestProtect(t *testing.T) {
 func TestGenconfigIsSafe(t *testing.T) {
 	dir := t.TempDir()
 	conf := filepath.Join(dir, "fs.conf")
-	r := pvfsd(t, "genconfig", "-o", conf, "-no-sync-meta", "a=tcp://127.0.0.1:0", "b=tcp://127.0.0.1:0")
+	r := pvfsd(t, "genconfig", "-o", conf, "--no-sync-meta", "a=tcp://127.0.0.1:0", "b=tcp://127.0.0.1:0")
 	require.Equal(t, ExitOK, r.code, r.err.String())
 	assert.Contains(t, r.err.String(), "clients may connect from tcp://127.0.0.0@8\n")
 	assert.Contains(t, r.err.String(), "root of a client becomes nobody, except on tcp://127.0.0.1\n")
@@ -75,11 +75,11 @@ func TestGenconfigIsSafe(t *testing.T) {
 	assert.Contains(t, said, "root from tcp://* becomes user 65534, group 65534, but not from tcp://127.0.0.1")
 	assert.Contains(t, said, "capabilities after 10m0s")
 
-	serve := []string{"-config", conf, "-alias", "a", "-dir", filepath.Join(dir, "a"), "-create"}
+	serve := []string{"--config", conf, "--alias", "a", "--dir", filepath.Join(dir, "a"), "--create"}
 	r = pvfsd(t, append([]string{"serve"}, serve...)...)
 	assert.Equal(t, ExitUsage, r.code)
 	assert.Contains(t, r.err.String(), "give all servers the same key")
-	r, _ = serving(t, append(serve, "-key-file", key)...)
+	r, _ = serving(t, append(serve, "--key-file", key)...)
 	assert.NotContains(t, r.err.String(), "level=WARN")
 
 	was, err := os.ReadFile(key)
@@ -90,12 +90,12 @@ func TestGenconfigIsSafe(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, was, is, "a key that is there is kept")
 
-	wide := good(t, "genconfig", "-trusted", "*", "a=tcp://127.0.0.1:0")
+	wide := good(t, "genconfig", "--trusted", "*", "a=tcp://127.0.0.1:0")
 	assert.NotContains(t, wide, "TrustedNetwork")
 	assert.Contains(t, wide, "RootSquash tcp://*")
 
 	open := filepath.Join(dir, "open.conf")
-	r = pvfsd(t, "genconfig", "-insecure", "-o", open, "a=tcp://a:0", "b=tcp://b:0")
+	r = pvfsd(t, "genconfig", "--insecure", "-o", open, "a=tcp://a:0", "b=tcp://b:0")
 	require.Equal(t, ExitOK, r.code, r.err.String())
 	assert.Contains(t, r.err.String(), "every program that can reach the servers can act as any user")
 	assert.NoFileExists(t, filepath.Join(dir, "open.key"))

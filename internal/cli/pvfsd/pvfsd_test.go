@@ -16,6 +16,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	_ "github.com/viaduct-hpc/viaduct/bmi/bmitest"
+	"github.com/viaduct-hpc/viaduct/internal/cli/manner"
 	"github.com/viaduct-hpc/viaduct/internal/logtext"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/rpc"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/store"
@@ -88,7 +89,7 @@ func good(t *testing.T, args ...string) string {
 func newConfig(t *testing.T, servers ...string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "fs.conf")
-	good(t, append([]string{"genconfig", "-o", name, "-no-sync-meta"}, servers...)...)
+	good(t, append([]string{"genconfig", "-o", name, "--no-sync-meta"}, servers...)...)
 	return name
 }
 
@@ -131,20 +132,20 @@ func TestServeOverSeveralMethods(t *testing.T) {
 	conf, dir := newConfig(t, "one=tcp://127.0.0.1:0,"+shm+","+mem), filepath.Join(t.TempDir(), "data")
 	text, err := os.ReadFile(conf)
 	require.NoError(t, err)
-	assert.Contains(t, good(t, "mkfs", "-config", conf, "-dir", dir), "for one of pvfs2-fs")
-	r, addresses := serving(t, "-config", conf, "-dir", dir)
+	assert.Contains(t, good(t, "mkfs", "--config", conf, "--dir", dir), "for one of pvfs2-fs")
+	r, addresses := serving(t, "--config", conf, "--dir", dir)
 	require.Len(t, addresses, 3, r.err.String())
 	for _, address := range addresses {
 		assert.Equal(t, string(text), fetch(t, address), "byte for byte, over %s", address)
 	}
-	busy := pvfsd(t, "check", "-dir", dir)
+	busy := pvfsd(t, "check", "--dir", dir)
 	assert.Equal(t, ExitInUse, busy.code, busy.err.String())
 	r.stop()
 	assert.Equal(t, ExitOK, r.wait().code, r.err.String())
 	assert.Contains(t, r.err.String(), "one stops after 3 requests, 0 of them refused or failed")
 
-	assert.Contains(t, good(t, "check", "-config", conf, "-dir", dir), "is in order")
-	again, _ := serving(t, "-config", conf, "-dir", dir, "-alias", "one")
+	assert.Contains(t, good(t, "check", "--config", conf, "--dir", dir), "is in order")
+	again, _ := serving(t, "--config", conf, "--dir", dir, "--alias", "one")
 	again.stop()
 	assert.Equal(t, ExitOK, again.wait().code)
 }
@@ -156,13 +157,13 @@ func TestServeWithAKeyAndALog(t *testing.T) {
 	require.NoError(t, os.WriteFile(key, []byte("a key that all servers have"), 0o600))
 	log := filepath.Join(folder, "log")
 	for _, alias := range []string{"one", "two"} {
-		serving(t, "-config", conf, "-alias", alias, "-dir", filepath.Join(folder, alias), "-create", "-key-file", key, "-log-file", log, "-verbose")
+		serving(t, "--config", conf, "--alias", alias, "--dir", filepath.Join(folder, alias), "--create", "--key-file", key, "--log-file", log, "--verbose")
 	}
 	assert.Equal(t, fetch(t, one), fetch(t, two))
 	assert.FileExists(t, log)
 
-	r, _ := serving(t, "-config", newConfig(t, "one="+newAddress("mem"), "two="+newAddress("mem")), "-alias", "two",
-		"-dir", filepath.Join(folder, "unsigned"), "-create")
+	r, _ := serving(t, "--config", newConfig(t, "one="+newAddress("mem"), "two="+newAddress("mem")), "--alias", "two",
+		"--dir", filepath.Join(folder, "unsigned"), "--create")
 	assert.Contains(t, r.err.String(), "nothing is signed")
 }
 
@@ -170,33 +171,33 @@ func TestServeWithAKeyAndALog(t *testing.T) {
 func TestServeSaysWhatItDoesNotProtectFrom(t *testing.T) {
 	folder := t.TempDir()
 	conf := filepath.Join(folder, "fs.conf")
-	good(t, "genconfig", "-o", conf, "-no-sync-meta", "-read-only", "mem://*", "one="+newAddress("mem"), "two="+newAddress("mem"))
-	r := pvfsd(t, "serve", "-config", conf, "-alias", "one", "-dir", filepath.Join(folder, "one"), "-create")
+	good(t, "genconfig", "-o", conf, "--no-sync-meta", "--read-only", "mem://*", "one="+newAddress("mem"), "two="+newAddress("mem"))
+	r := pvfsd(t, "serve", "--config", conf, "--alias", "one", "--dir", filepath.Join(folder, "one"), "--create")
 	assert.Equal(t, ExitUsage, r.code, r.err.String())
 	assert.Contains(t, r.err.String(), "ReadOnly")
 	assert.Contains(t, r.err.String(), "give all servers the same key")
 
-	r, _ = serving(t, "-config", newConfig(t, "-insecure", newAddress("mem")), "-dir", filepath.Join(folder, "alone"), "-create")
+	r, _ = serving(t, "--config", newConfig(t, "--insecure", newAddress("mem")), "--dir", filepath.Join(folder, "alone"), "--create")
 	assert.Contains(t, r.err.String(), "clients are not authenticated and may name any user")
 
 	limited := filepath.Join(folder, "limited.conf")
-	good(t, "genconfig", "-o", limited, "-no-sync-meta", "-trusted", "mem://*", newAddress("mem"))
-	r, _ = serving(t, "-config", limited, "-dir", filepath.Join(folder, "limited"), "-create")
+	good(t, "genconfig", "-o", limited, "--no-sync-meta", "--trusted", "mem://*", newAddress("mem"))
+	r, _ = serving(t, "--config", limited, "--dir", filepath.Join(folder, "limited"), "--create")
 	assert.NotContains(t, r.err.String(), "level=WARN")
 }
 
 func TestServeAtAnAddressThatIsTaken(t *testing.T) {
 	address := newAddress("via+shm")
 	conf, folder := newConfig(t, address), t.TempDir()
-	serving(t, "-config", conf, "-dir", filepath.Join(folder, "a"), "-create")
-	r := pvfsd(t, "serve", "-config", conf, "-dir", filepath.Join(folder, "b"), "-create")
+	serving(t, "--config", conf, "--dir", filepath.Join(folder, "a"), "--create")
+	r := pvfsd(t, "serve", "--config", conf, "--dir", filepath.Join(folder, "b"), "--create")
 	assert.Equal(t, ExitInUse, r.code, r.err.String())
 	assert.Contains(t, r.err.String(), address)
 }
 
 func TestGenconfig(t *testing.T) {
-	text := good(t, "genconfig", "-name", "data", "-id", "77", "-root", "1234", "-meta-only", "a", "-data-only", "b,c",
-		"-flow-buffer-size", "65536", "-datafiles", "2", "-trusted", "tcp://10.0.0.0@8",
+	text := good(t, "genconfig", "--name", "data", "--id", "77", "--root", "1234", "--meta-only", "a", "--data-only", "b,c",
+		"--flow-buffer-size", "65536", "--datafiles", "2", "--trusted", "tcp://10.0.0.0@8",
 		"a=tcp://a:3334,via+udp://a:3335", "b=tcp://b:3334", "c=tcp://c:3334")
 	c, err := config.Parse(text)
 	require.NoError(t, err)
@@ -214,7 +215,7 @@ func TestGenconfig(t *testing.T) {
 
 // TestGenconfigRanges: ranges in brackets stand for several servers.
 func TestGenconfigRanges(t *testing.T) {
-	text := good(t, "genconfig", "-trusted", "tcp://10.0.0.0@8", "-meta-only", "io[01-02]", "-data-only", "io[03-10],x",
+	text := good(t, "genconfig", "--trusted", "tcp://10.0.0.0@8", "--meta-only", "io[01-02]", "--data-only", "io[03-10],x",
 		"io[01-10]=tcp://node[01-10].lan:3334,via+udp://[2001:db8::1]:[1-10]", "x=tcp://[::1]:3334")
 	c, err := config.Parse(text)
 	require.NoError(t, err)
@@ -228,9 +229,9 @@ func TestGenconfigRanges(t *testing.T) {
 
 func TestCheckFindsDamage(t *testing.T) {
 	conf, dir := newConfig(t, newAddress("mem")), filepath.Join(t.TempDir(), "data")
-	good(t, "mkfs", "-config", conf, "-dir", dir)
+	good(t, "mkfs", "--config", conf, "--dir", dir)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, databaseName), []byte("nothing of a database"), 0o600))
-	r := pvfsd(t, "check", "-dir", dir)
+	r := pvfsd(t, "check", "--dir", dir)
 	assert.NotEqual(t, ExitOK, r.code)
 	assert.NotEmpty(t, r.err.String())
 }
@@ -240,12 +241,12 @@ func TestCheckAll(t *testing.T) {
 	conf := newConfig(t, "a="+newAddress("mem"), "b="+newAddress("mem"))
 	folder := t.TempDir()
 	dirs := map[string]string{"a": filepath.Join(folder, "a"), "b": filepath.Join(folder, "b")}
-	args := []string{"check", "-all", "-config", conf}
+	args := []string{"check", "--all", "--config", conf}
 	for _, alias := range []string{"a", "b"} {
-		good(t, "mkfs", "-config", conf, "-alias", alias, "-dir", dirs[alias])
-		args = append(args, "-at", alias+"="+dirs[alias])
+		good(t, "mkfs", "--config", conf, "--alias", alias, "--dir", dirs[alias])
+		args = append(args, "--at", alias+"="+dirs[alias])
 	}
-	good(t, append(args, "-repair")...) // lost+found does not exist yet
+	good(t, append(args, "--repair")...) // lost+found does not exist yet
 	assert.Contains(t, good(t, args...), "is in order: 2 servers of 2")
 
 	p, err := (&placeOptions{config: conf, alias: "b", dir: dirs["b"]}).find()
@@ -258,15 +259,19 @@ func TestCheckAll(t *testing.T) {
 	}))
 	require.NoError(t, st.Close())
 
-	good(t, "check", "-dir", dirs["b"])
+	good(t, "check", "--dir", dirs["b"])
 	r := pvfsd(t, args...)
 	assert.Equal(t, ExitDamaged, r.code, r.out.String())
-	assert.Contains(t, r.err.String(), "interrupted operations left something: 1 problem; -repair repairs")
-	good(t, append(args, "-repair")...)
+	assert.Contains(t, r.err.String(), "interrupted operations left something: 1 problem; --repair repairs")
+	found := pvfsd(t, append(args, "--json")...)
+	require.Equal(t, ExitDamaged, found.code)
+	require.NoError(t, manner.CheckJSON(Command(), "check", found.out.String()))
+	good(t, append(args, "--repair")...)
 	good(t, args...)
+	assert.Empty(t, good(t, append(args, "--json")...), "no problem, no line")
 
 	assert.Contains(t, good(t, args[:len(args)-2]...), "server b is left out")
-	assert.Contains(t, pvfsd(t, "check", "-all", "-config", conf, "-at", "c=/nowhere").err.String(), "the servers are: a, b")
+	assert.Contains(t, pvfsd(t, "check", "--all", "--config", conf, "--at", "c=/nowhere").err.String(), "the servers are: a, b")
 }
 
 func TestMistakesGetHelpfulErrors(t *testing.T) {
@@ -274,7 +279,7 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 	conf := newConfig(t, "one="+newAddress("mem"), "two="+newAddress("mem"))
 	single := newConfig(t, "one="+newAddress("mem"))
 	made := filepath.Join(folder, "made")
-	good(t, "mkfs", "-config", single, "-dir", made)
+	good(t, "mkfs", "--config", single, "--dir", made)
 	file := func(name, text string, mode os.FileMode) string {
 		name = filepath.Join(folder, name)
 		require.NoError(t, os.WriteFile(name, []byte(text), mode))
@@ -289,37 +294,37 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 		want string
 	}{
 		{"srve", `unknown command "srve"; did you mean serve?`},
-		{"serve", "Give -config fs.conf"},
+		{"serve", "Give --config fs.conf"},
 		{"serve extra", `takes only options, not "extra"`},
-		{"serve -confg x", "pvfsd serve has no option -confg; did you mean -config?"},
-		{"serve -config " + folder + "/none", "no such file"},
-		{"serve -config " + broken, "broken.conf"},
-		{"serve -config " + misspelt, `misspelt.conf:2: <Defaults> has no keyword "LogFyle": did you mean LogFile?`},
-		{"mkfs -config " + misspelt, `did you mean LogFile?`},
-		{"check -config " + misspelt, `did you mean LogFile?`},
+		{"serve -confg x", "pvfsd serve has no option --confg; did you mean --config?"},
+		{"serve --config " + folder + "/none", "no such file"},
+		{"serve --config " + broken, "broken.conf"},
+		{"serve --config " + misspelt, `misspelt.conf:2: <Defaults> has no keyword "LogFyle": did you mean LogFile?`},
+		{"mkfs --config " + misspelt, `did you mean LogFile?`},
+		{"check --config " + misspelt, `did you mean LogFile?`},
 		{"check-config", "Give its file: pvfsd check-config fs.conf"},
 		{"check-config " + conf + " " + conf, "takes one file, not 2"},
-		{"check-config -alias three " + conf, `no server "three"; its servers are: one, two`},
+		{"check-config --alias three " + conf, `no server "three"; its servers are: one, two`},
 		{"check-config " + folder + "/none", "no such file"},
 		{"check-config " + folder, "is a directory"},
 		{"check-config " + misspelt, `did you mean LogFile?`},
-		{"serve -config " + conf, "Give -alias, one of: one, two"},
-		{"serve -config " + conf + " -alias three", `no server "three"; its servers are: one, two`},
-		{"serve -config " + single + " -dir " + folder + "/none", "pvfsd mkfs makes one, or -create here"},
-		{"serve -config " + single + " -dir " + folder + " -create", "is not empty"},
-		{"serve -config " + single + " -dir " + made + " -key-file " + open, "chmod 600"},
-		{"serve -config " + single + " -dir " + made + " -key-file " + short, "characters are too short for a key"},
-		{"serve -config " + single + " -dir " + made + " -key-file " + folder + "/none", "no such file"},
-		{"serve -config " + single + " -dir " + made + " -log-file " + folder + "/no/log", "no such file"},
-		{"serve -config " + single + " -dir " + made + " -workers -1", "-workers must not be negative"},
-		{"serve -config " + single + " -dir " + made + " -flow-memory 17592186044416", "-flow-memory 17592186044416: it is more than this machine can address"},
-		{"serve -config " + single + " -dir " + made + " -manage-from tcp://10.0.0.*", "begin with the method of an address of this server: mem://"},
-		{"serve -config " + single + " -dir " + made + " -manage-from mem://[", "-manage-from mem://["},
-		{"serve -config " + single + " -dir " + made + " -fs other", "no such file system"},
-		{"mkfs -config " + single + " -dir " + made, "has a store already"},
-		{"mkfs -config " + single + " -dir " + folder, "is not empty"},
-		{"check -dir " + folder, "is it the right folder?"},
-		{"check", "Give -config fs.conf"},
+		{"serve --config " + conf, "Give --alias, one of: one, two"},
+		{"serve --config " + conf + " --alias three", `no server "three"; its servers are: one, two`},
+		{"serve --config " + single + " --dir " + folder + "/none", "pvfsd mkfs makes one, or --create here"},
+		{"serve --config " + single + " --dir " + folder + " --create", "is not empty"},
+		{"serve --config " + single + " --dir " + made + " --key-file " + open, "chmod 600"},
+		{"serve --config " + single + " --dir " + made + " --key-file " + short, "characters are too short for a key"},
+		{"serve --config " + single + " --dir " + made + " --key-file " + folder + "/none", "no such file"},
+		{"serve --config " + single + " --dir " + made + " --log-file " + folder + "/no/log", "no such file"},
+		{"serve --config " + single + " --dir " + made + " --workers -1", "--workers cannot be negative"},
+		{"serve --config " + single + " --dir " + made + " --flow-memory 64", "--flow-memory 64 B: give 1 MiB or more, with its unit"},
+		{"serve --config " + single + " --dir " + made + " --manage-from tcp://10.0.0.*", "begin with the method of an address of this server: mem://"},
+		{"serve --config " + single + " --dir " + made + " --manage-from mem://[", "--manage-from mem://["},
+		{"serve --config " + single + " --dir " + made + " --fs other", "no such file system"},
+		{"mkfs --config " + single + " --dir " + made, "has a store already"},
+		{"mkfs --config " + single + " --dir " + folder, "is not empty"},
+		{"check --dir " + folder, "is it the right folder?"},
+		{"check", "Give --config fs.conf"},
 		{"genconfig", "which servers?"},
 		{"genconfig host:3334", `"host:3334" is no address; one looks like tcp://HOST:PORT`},
 		{"genconfig tpc://host:3334", `no method "tpc"; available: `},
@@ -330,12 +335,12 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 		{"genconfig tcp://host[4-1]:3334", "the range ends before it begins"},
 		{"genconfig tcp://host:3334,,tcp://other:3334", "a name is empty"},
 		{"genconfig a=tcp://host:3334 a=tcp://other:3334", `two servers have the alias "a"`},
-		{"genconfig -meta-only b a=tcp://host:3334", "no server has this alias"},
-		{"genconfig -meta-only a a=tcp://10.0.0.1:3334", "needs a server for metadata and one for data"},
+		{"genconfig --meta-only b a=tcp://host:3334", "no server has this alias"},
+		{"genconfig --meta-only a a=tcp://10.0.0.1:3334", "needs a server for metadata and one for data"},
 		{"genconfig -o " + single + " tcp://10.0.0.1:3334", "exists already"},
-		{"serve -config " + single + " -dir " + made + " -identities " + short, "want a client and its users"},
-		{"genconfig tcp://no-such-host.invalid:3334", "give it with -trusted"},
-		{"genconfig -o " + folder + "/new.conf -key " + open + " a=mem://a b=mem://b", "chmod 600"},
+		{"serve --config " + single + " --dir " + made + " --identities " + short, "want a client and its users"},
+		{"genconfig tcp://no-such-host.invalid:3334", "give it with --trusted"},
+		{"genconfig -o " + folder + "/new.conf --key " + open + " a=mem://a b=mem://b", "chmod 600"},
 	} {
 		r := pvfsd(t, strings.Fields(test.args)...)
 		assert.Equal(t, ExitUsage, r.code, "%s: %s", test.args, r.err.String())

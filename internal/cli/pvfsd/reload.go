@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 	"github.com/viaduct-hpc/viaduct/internal/keyfile"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/server"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
@@ -22,7 +24,7 @@ type reloader struct {
 	server  *server.Server
 	ep      *bmi.Endpoint
 	log     *slog.Logger
-	file    *logFile
+	file    *program.LogFile
 	managed *manager
 
 	text  string   // the configuration in effect
@@ -42,7 +44,7 @@ func (r *reloader) obey(ctx context.Context, signals <-chan os.Signal) {
 	for {
 		select {
 		case <-ctx.Done():
-			r.file.info(r.log, "stopping")
+			r.file.Info(r.log, "stopping")
 			return
 		case sig := <-signals:
 			if sig == syscall.SIGUSR1 {
@@ -51,7 +53,7 @@ func (r *reloader) obey(ctx context.Context, signals <-chan os.Signal) {
 			}
 		}
 		r.managed.reloading()
-		if err := r.file.reopen(); err != nil {
+		if err := r.file.Reopen(); err != nil {
 			r.log.Error("the log stays in its old file", "err", err)
 		}
 		if err := r.reload(); err != nil {
@@ -102,7 +104,7 @@ func (r *reloader) reloadKeys() {
 	r.tls = files
 }
 
-// identities reads the file of -identities; nil without one.
+// identities reads the file of --identities; nil without one.
 func (o *serveOptions) identities() (*credential.Identities, error) {
 	if o.idFile == "" {
 		return nil, nil
@@ -119,7 +121,7 @@ func (o *serveOptions) ruleFiles(fs *config.Config) []string {
 // tlsFiles are the files of tcps.
 func tlsFiles() (files []string) {
 	for _, env := range []string{"VIADUCT_TLS_CERT", "VIADUCT_TLS_KEY", "VIADUCT_TLS_CA", "VIADUCT_TLS_SECRET"} {
-		files = append(files, os.Getenv(env))
+		files = append(files, environ.Getenv(env))
 	}
 	return files
 }
@@ -130,7 +132,7 @@ func (o *serveOptions) fixedFiles() []string {
 	for _, env := range []string{
 		"VIADUCT_UDP_KEY_FILE", "VIADUCT_UDP_PRIVATE_KEY_FILE", "VIADUCT_UDP_CLIENTS_FILE", "VIADUCT_UDP_SERVERS_FILE",
 	} {
-		files = append(files, os.Getenv(env))
+		files = append(files, environ.Getenv(env))
 	}
 	return files
 }

@@ -3,6 +3,7 @@ package pvfsd
 import (
 	"context"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +22,7 @@ func (a *App) Main(ctx context.Context, args []string) int {
 	ctx, stop := program.Interruptible(ctx)
 	defer stop()
 
+	program.ReportUnknown(a.Err, "pvfsd", os.Environ())
 	root := a.root()
 	root.SetArgs(dashes.Normalize(args))
 	err := root.ExecuteContext(ctx)
@@ -44,15 +46,20 @@ and stock OrangeFS clients.
 Three steps make a file system of one server:
 
   pvfsd genconfig -o fs.conf tcp://HOST:3334
-  pvfsd mkfs -config fs.conf -dir /var/lib/pvfsd
-  pvfsd serve -config fs.conf -dir /var/lib/pvfsd
+  pvfsd mkfs --config fs.conf --dir /var/lib/pvfsd
+  pvfsd serve --config fs.conf --dir /var/lib/pvfsd
 
-With several servers, all have the same fs.conf, and each has its own -alias. Options may be
+With several servers, all have the same fs.conf, and each has its own --alias. Options may be
 written with one dash or two.
 
 ` + exitHelp,
+		Example: `  pvfsd genconfig -o fs.conf tcp://server:3334
+  pvfsd serve --config fs.conf --dir /var/lib/pvfsd --create`,
 	}, a.Out, a.Err)
-	root.AddCommand(a.serveCommand(), a.mkfsCommand(), a.genconfigCommand(), a.genkeyCommand(), a.checkCommand(), a.scrubCommand(), a.checkConfigCommand(), program.VersionCommand(a.Out))
+	program.CommandGroup(root, "Set up", a.genconfigCommand(), a.checkConfigCommand(), a.genkeyCommand(), a.mkfsCommand())
+	program.CommandGroup(root, "Run", a.serveCommand())
+	program.CommandGroup(root, "Look for damage", a.checkCommand(), a.scrubCommand())
+	root.AddCommand(program.VersionCommand(a.Out))
 	return root
 }
 

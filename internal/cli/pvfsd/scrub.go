@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
-	"github.com/viaduct-hpc/viaduct/internal/perf"
+	"github.com/viaduct-hpc/viaduct/internal/units"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
@@ -18,39 +18,45 @@ import (
 )
 
 type scrubOptions struct {
-	place           placeOptions
-	key, host, rate string
-	every           time.Duration
-	report, stop    bool
+	place        placeOptions
+	key, host    string
+	rate         int64
+	every        time.Duration
+	report, stop bool
+	json         bool
 }
 
 func (a *App) scrubCommand() *cobra.Command {
 	var opt scrubOptions
 	cmd := &cobra.Command{
-		Use:   "scrub -config FILE",
+		Use:   "scrub --config FILE",
 		Short: "Compare all bytes of running servers with their checksums",
-		Long: `Scrub makes each server of a file system, or the one of -alias, compare all its data with their
+		Long: `Scrub makes each server of a file system, or the one of --alias, compare all its data with their
 checksums and check its database, while it serves. It waits until the servers have finished, and
-then lists the damaged files. Interrupting it does not stop the scrub: -report shows its progress,
-and -stop ends it.
+then lists the damaged files. Interrupting it does not stop the scrub: --report shows its progress,
+and --stop ends it.
 
 Only root may scrub. A damaged block stays damaged until all of it is written again, the file is
 truncated before it, or the file is removed.
 
 ` + exitHelp,
+		Example: `  pvfsd scrub --config fs.conf --rate 200MiB
+  pvfsd scrub --config fs.conf --report --json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.scrub(cmd.Context(), opt) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&opt.place.config, "config", "", "the configuration of the file system, fs.conf")
-	f.StringVar(&opt.place.fs, "fs", "", "the name of the file system, if the configuration has several")
+	program.Renamed(f, map[string]string{"fs": "fs-name", "every": "interval"})
+	f.StringVar(&opt.place.fs, "fs-name", "", "the name of the file system, if the configuration has several")
 	f.StringVar(&opt.place.alias, "alias", "", "only this server")
-	f.StringVar(&opt.rate, "rate", "64MiB", "bytes per second that each server reads, at most; 0 is no limit")
+	program.SizeFlag(f, &opt.rate, "rate", 64<<20, "how much each server reads in a second, at most; 0 is no limit")
 	f.StringVar(&opt.key, "key-file", "", "the private key of this client, if the servers have a keystore")
 	f.StringVar(&opt.host, "host", "", "the name of that key in the keystore (default: what hostname prints)")
-	f.DurationVar(&opt.every, "every", 5*time.Second, "interval of progress messages")
+	program.DurationFlag(f, &opt.every, "interval", 5*time.Second, "interval of progress messages")
 	f.BoolVar(&opt.report, "report", false, "start nothing, and show the state of the last scrub")
 	f.BoolVar(&opt.stop, "stop", false, "end the scrub that is under way")
+	program.JSONFlag(cmd, &opt.json, scrubbed{}, damagedPlace{})
 	_ = cmd.MarkFlagFilename("config", "conf")
 	_ = cmd.MarkFlagFilename("key-file", "pem")
 	cmd.MarkFlagsMutuallyExclusive("report", "stop")
@@ -61,10 +67,6 @@ func (a *App) scrub(ctx context.Context, opt scrubOptions) error {
 	fs, err := opt.place.read()
 	if err != nil {
 		return err
-	}
-	rate, err := perf.ParseBytes(opt.rate)
-	if err != nil {
-		return program.Usagef("-rate: %v", err)
 	}
 	which, err := chosen(fs, opt.place.alias)
 	if err != nil {
@@ -80,7 +82,7 @@ func (a *App) scrub(ctx context.Context, opt scrubOptions) error {
 		case opt.stop:
 			err = fsys.StopScrub(ctx, i)
 		case !opt.report:
-			err = fsys.Scrub(ctx, i, rate)
+			err = fsys.Scrub(ctx, i, opt.rate)
 		}
 		if err != nil {
 			return fmt.Errorf("server %s: %w", fs.Servers[i].Alias, scrubError(err))
@@ -89,7 +91,7 @@ func (a *App) scrub(ctx context.Context, opt scrubOptions) error {
 	if opt.stop {
 		return nil
 	}
-	s := scrubbing{app: a, fsys: fsys, fs: fs, wait: !opt.report, every: opt.every}
+	s := scrubbing{app: a, fsys: fsys, fs: fs, wait: !opt.report, every: opt.every, json: opt.json}
 	return s.run(ctx, which)
 }
 
@@ -125,9 +127,9 @@ func (a *App) mountAsRoot(ctx context.Context, opt scrubOptions) (*client.FS, er
 func scrubError(err error) error {
 	switch {
 	case errors.Is(err, proto.EBUSY):
-		return fmt.Errorf("a scrub is under way (see it with -report, end it with -stop): %w", err)
+		return fmt.Errorf("a scrub is under way (see it with --report, end it with --stop): %w", err)
 	case errors.Is(err, proto.EACCES), errors.Is(err, proto.EPERM):
-		return fmt.Errorf("only root may scrub, and only from addresses where management is allowed (pvfsd serve -manage-from): %w", err)
+		return fmt.Errorf("only root may scrub, and only from addresses where management is allowed (pvfsd serve --manage-from): %w", err)
 	case errors.Is(err, proto.ENOENT), errors.Is(err, proto.EOPNOTSUPP), errors.Is(err, proto.EINVAL):
 		return fmt.Errorf("it has no checksums, because it is an OrangeFS server or an older version: %w", err)
 	}
@@ -141,6 +143,7 @@ type scrubbing struct {
 	fs    *config.Config
 	wait  bool
 	every time.Duration
+	json  bool
 }
 
 func (s *scrubbing) run(ctx context.Context, which []int) error {
@@ -153,7 +156,10 @@ func (s *scrubbing) run(ctx context.Context, which []int) error {
 		if err != nil {
 			return fmt.Errorf("server %s: %w", alias, scrubError(err))
 		}
-		if s.say(alias, r); r.Error != "" {
+		if err := s.say(alias, r); err != nil {
+			return err
+		}
+		if r.Error != "" {
 			failed = errors.Join(failed, fmt.Errorf("server %s did not look at everything: %s", alias, r.Error))
 		}
 		if found[i], err = s.damage(ctx, i, r); err != nil {
@@ -172,7 +178,9 @@ func (s *scrubbing) run(ctx context.Context, which []int) error {
 	for _, i := range which {
 		for _, d := range found[i] {
 			damaged++
-			fmt.Fprintln(s.app.Out, describeDamage(s.fs.Servers[i].Alias, d, names[d.Metafile]))
+			if err := s.printDamage(s.fs.Servers[i].Alias, d, names[d.Metafile]); err != nil {
+				return err
+			}
 		}
 	}
 	switch {
@@ -193,7 +201,9 @@ func (s *scrubbing) follow(ctx context.Context, server int) (r proto.ScrubReport
 		}
 		if time.Since(said) >= s.every {
 			said = time.Now()
-			s.say(s.fs.Servers[server].Alias, r)
+			if err := s.say(s.fs.Servers[server].Alias, r); err != nil {
+				return r, err
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -203,8 +213,58 @@ func (s *scrubbing) follow(ctx context.Context, server int) (r proto.ScrubReport
 	}
 }
 
+// scrubbed is the state of a server in scrub --json.
+type scrubbed struct {
+	Server    string        `json:"server"`
+	Running   bool          `json:"running"`
+	Began     *time.Time    `json:"began,omitempty"`
+	Ended     *time.Time    `json:"ended,omitempty"`
+	Datafiles int64         `json:"datafiles"`
+	Of        int64         `json:"datafiles_total"`
+	Read      program.Bytes `json:"bytes_read"`
+	Damaged   int64         `json:"damaged_places"`
+	Error     string        `json:"error,omitempty"`
+}
+
+// damagedPlace is damage in scrub --json.
+type damagedPlace struct {
+	Server   string        `json:"server"`
+	Damage   string        `json:"damage"`
+	File     string        `json:"file,omitempty"` // a name
+	Handle   uint64        `json:"handle,omitempty"`
+	Datafile uint64        `json:"datafile,omitempty"`
+	Offset   program.Bytes `json:"offset_bytes"`
+	Length   program.Bytes `json:"length_bytes"`
+}
+
+func (s *scrubbing) printDamage(alias string, d proto.ScrubDamage, name string) error {
+	if !s.json {
+		_, err := fmt.Fprintln(s.app.Out, describeDamage(alias, d, name))
+		return err
+	}
+	return program.WriteJSON(s.app.Out, damagedPlace{
+		Server: alias, Damage: d.What, File: name, Handle: uint64(d.Metafile), Datafile: uint64(d.Datafile),
+		Offset: program.Bytes(d.Offset), Length: program.Bytes(d.Length),
+	})
+}
+
+// moment is a time in seconds since 1970; nil for 0.
+func moment(seconds int64) *time.Time {
+	if seconds == 0 {
+		return nil
+	}
+	t := time.Unix(seconds, 0)
+	return &t
+}
+
 // say prints the progress of a scrub.
-func (s *scrubbing) say(alias string, r proto.ScrubReport) {
+func (s *scrubbing) say(alias string, r proto.ScrubReport) error {
+	if s.json {
+		return program.WriteJSON(s.app.Out, scrubbed{
+			Server: alias, Running: r.Running, Began: moment(r.Began), Ended: moment(r.Ended), Datafiles: int64(r.Datafiles), Of: int64(r.DatafilesAll),
+			Read: program.Bytes(r.Bytes), Damaged: int64(r.Found), Error: r.Error,
+		})
+	}
 	state := "never scrubbed since its start"
 	switch {
 	case r.Running:
@@ -212,8 +272,9 @@ func (s *scrubbing) say(alias string, r proto.ScrubReport) {
 	case r.Ended != 0:
 		state = "ended " + time.Unix(r.Ended, 0).Format(time.DateTime)
 	}
-	fmt.Fprintf(s.app.Out, "server %s: %s, %d of %d datafiles, %s, damaged places: %d\n",
-		alias, state, r.Datafiles, r.DatafilesAll, perf.FormatSize(int(r.Bytes)), r.Found)
+	_, err := fmt.Fprintf(s.app.Out, "server %s: %s, %d of %d datafiles, %s, damaged places: %d\n",
+		alias, state, r.Datafiles, r.DatafilesAll, units.FormatBytes(int64(r.Bytes)), r.Found)
+	return err
 }
 
 // damage returns all damage that a server has found.

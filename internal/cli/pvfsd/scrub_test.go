@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/manner"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
@@ -25,7 +26,7 @@ func TestScrub(t *testing.T) {
 			key := filepath.Join(folder, "key")
 			require.NoError(t, os.WriteFile(key, []byte("a key that all servers have"), 0o600))
 			for _, alias := range []string{"one", "two"} {
-				serving(t, "-config", conf, "-alias", alias, "-dir", filepath.Join(folder, alias), "-create", "-key-file", key)
+				serving(t, "--config", conf, "--alias", alias, "--dir", filepath.Join(folder, alias), "--create", "--key-file", key)
 			}
 			fsys := mountAs(t, conf, 0)
 			want := bytes.Repeat([]byte("what was written"), 1<<16)
@@ -33,7 +34,7 @@ func TestScrub(t *testing.T) {
 			for _, name := range []string{"d/damaged", "whole"} {
 				writeFile(t, fsys, name, want)
 			}
-			out := good(t, "scrub", "-config", conf)
+			out := good(t, "scrub", "--config", conf)
 			require.Contains(t, out, "server one: ended ")
 			require.Contains(t, out, "server two: ended ")
 			require.Equal(t, 2, strings.Count(out, "damaged places: 0\n"), out)
@@ -50,21 +51,24 @@ func TestScrub(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, bytes.Equal(want, got))
 
-			r := pvfsd(t, "scrub", "-config", conf, "-rate", "0")
+			r := pvfsd(t, "scrub", "--config", conf, "--rate", "0")
 			require.Equal(t, ExitDamaged, r.code, r.err.String())
 			require.Contains(t, r.out.String(), "/d/damaged: server "+where+", datafile ")
 			require.Contains(t, r.out.String(), ", 4096 bytes from 69632 on: ")
 			require.Contains(t, r.err.String(), "the store is damaged in one place")
-			require.Contains(t, pvfsd(t, "scrub", "-config", conf, "-report", "-alias", where).out.String(), "/d/damaged: ")
-			good(t, "scrub", "-config", conf, "-stop")
-			require.Equal(t, ExitUsage, pvfsd(t, "scrub", "-config", conf, "-alias", "three").code)
-			require.Equal(t, ExitUsage, pvfsd(t, "scrub", "-config", conf, "-rate", "much").code)
+			require.Contains(t, pvfsd(t, "scrub", "--config", conf, "--report", "--alias", where).out.String(), "/d/damaged: ")
+			told := pvfsd(t, "scrub", "--config", conf, "--report", "--json").out.String()
+			require.NoError(t, manner.CheckJSON(Command(), "scrub", told))
+			require.Contains(t, told, `"file":"/d/damaged"`)
+			good(t, "scrub", "--config", conf, "--stop")
+			require.Equal(t, ExitUsage, pvfsd(t, "scrub", "--config", conf, "--alias", "three").code)
+			require.Equal(t, ExitUsage, pvfsd(t, "scrub", "--config", conf, "--rate", "much").code)
 
 			writeFile(t, fsys, "d/damaged", want)
 			got, err = fs.ReadFile(fsys, "d/damaged")
 			require.NoError(t, err)
 			require.True(t, bytes.Equal(want, got))
-			good(t, "scrub", "-config", conf)
+			good(t, "scrub", "--config", conf)
 
 			stranger := mountAs(t, conf, 31337)
 			require.ErrorIs(t, stranger.Scrub(t.Context(), 0, 0), proto.EACCES)

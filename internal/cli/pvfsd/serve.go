@@ -19,6 +19,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/rpc"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/server"
 	"github.com/viaduct-hpc/viaduct/internal/sharedkey"
+	"github.com/viaduct-hpc/viaduct/internal/units"
 )
 
 type serveOptions struct {
@@ -29,7 +30,7 @@ type serveOptions struct {
 	strict  bool
 	others  bool
 	idFile  string
-	logFile string
+	log     program.Log
 	verbose bool
 	quiet   bool
 	workers int
@@ -45,15 +46,15 @@ func (a *App) serveCommand() *cobra.Command {
 		Short: "Serve a part of a file system until interrupted",
 		Long: `Serve listens on all addresses that the configuration has for this server, and answers
 clients and other servers. SIGINT and SIGTERM end it after the requests and transfers under way.
-Those that take longer than -drain are cut off and logged. A second signal ends it at once. SIGHUP
+Those that take longer than --drain are cut off and logged. A second signal ends it at once. SIGHUP
 reopens the log file and reads the rules for clients again: <ExportOptions>, TrustedNetwork,
 TrustedPorts, KeyStore, CAFile and the settings for certificates in the configuration, the files
-that these name, -identities, and keys and certificates of tcps; it logs what has changed. If there is an error in them, or if anything else
+that these name, --identities, and keys and certificates of tcps; it logs what has changed. If there is an error in them, or if anything else
 has changed, the server logs that and goes on with the old rules. SIGUSR1 writes statistics to the log: counts of completed work,
 and of refusals by reason. They are also printed at the end.
 
 The servers of a file system sign the rights of clients, so that clients cannot claim more. Several
-servers need a common key for that, in a -key-file that only the servers can read: the one that genconfig made, or any
+servers need a common key for that, in a --key-file that only the servers can read: the one that genconfig made, or any
 other of 32 bytes in hexadecimal digits or base64 (docs/keys.md).
 Without a key they believe every client, as stock servers do, and do not start
 if the configuration has rules for clients (ReadOnly, RootSquash, AllSquash, TrustedPorts, KeyStore, CAFile).
@@ -63,21 +64,23 @@ TrustedNetwork, RootSquash and AllSquash of the configuration limit which client
 KeyStore in the configuration, clients must authenticate, each with a key from pvfsd genkey. With
 CAFile, users must authenticate, each with a certificate signed by this authority.
 
-The file of -identities has lines of a client and its users: "node1 any", "node2 users" (all but
+The file of --identities has lines of a client and its users: "node1 any", "node2 users" (all but
 root), or "alice 1000:1000,27" (user 1000 with these groups). A client is the HOST of pvfsd genkey, the
 common name of a certificate of tcps, the NAME of its key in VIADUCT_UDP_CLIENTS_FILE over via+udp, or
 * for all other authenticated clients. With CAFile a client
 is also the common name of a user's certificate; the line "alice 1000:1000,27" then maps it to that user.
 
-With -other-users every user of this machine can use the addresses of via+shm. Otherwise only processes of
+With --other-users every user of this machine can use the addresses of via+shm. Otherwise only processes of
 the server's own user and of root can. The kernel tells the server the user of each client. The client acts for that user, with
-the user's groups, and needs no key. A line "uid:1000 users" of -identities lets user 1000 act for others. Unless the server runs
+the user's groups, and needs no key. A line "uid:1000 users" of --identities lets user 1000 act for others. Unless the server runs
 as root, its clients must set VIADUCT_SHM_TRUST=USER to trust its user, and root must make the folder of names (docs/pvfs.md).
 
 Addresses of via+udp and tcps need keys of their own: see VIADUCT_UDP_KEY_FILE,
 VIADUCT_UDP_PRIVATE_KEY_FILE and VIADUCT_TLS_SECRET in README.md.
 
 ` + exitHelp,
+		Example: `  pvfsd serve --config fs.conf --dir /var/lib/pvfsd
+  pvfsd serve --config fs.conf --alias io01 --key-file fs.key --log-file /var/log/pvfsd.log`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), opt) },
 	}
@@ -90,13 +93,19 @@ VIADUCT_UDP_PRIVATE_KEY_FILE and VIADUCT_TLS_SECRET in README.md.
 	f.StringVar(&opt.idFile, "identities", "", "file that says for which users each client may act, see below (default: a client with a key may act for all)")
 	f.BoolVar(&opt.others, "other-users", false, "let all users of this machine connect over via+shm, see below")
 	f.BoolVar(&opt.strict, "strict", false, "refuse flushes and reads of attributes without a capability; OrangeFS's own clients then do not work")
-	f.StringVar(&opt.logFile, "log-file", "", "append the log to this file (default: standard error)")
+	opt.log.Flags(f, "info")
+	opt.log.FileFlag(f)
 	f.BoolVar(&opt.verbose, "verbose", false, "log more")
-	f.BoolVar(&opt.quiet, "quiet", false, "do not print that the server is ready")
+	_ = f.MarkDeprecated("verbose", "use --log-level debug")
+	program.QuietFlag(f, &opt.quiet)
 	f.IntVar(&opt.workers, "workers", 0, "requests carried out at once (0: depends on the number of processors)")
 	f.IntVar(&opt.flows, "flows", 0, "transfers of data at once (0: 64)")
-	f.Var(sizeFlag{&opt.memory, 1 << 20}, "flow-memory", "memory of their buffers, such as 64MiB; a bare number is in MiB (default: 64MiB, or 1/32 of the machine's if that is less)")
-	f.DurationVar(&opt.drain, "drain", 0, "how long requests and transfers under way may take at the end before they are cut off (0: 10s)")
+	program.SizeFlag(f, &opt.memory, "flow-memory", 0, "memory of their buffers, such as 64MiB (default: 64MiB, or 1/32 of the machine's if that is less)")
+	program.DurationFlag(f, &opt.drain, "drain", 0, "how long requests and transfers under way may take at the end before they are cut off (0: 10s)")
+	program.Group(f, "Which server", "config", "fs-name", "alias", "dir", "create")
+	program.Group(f, "Clients and their rights", "key-file", "manage-from", "identities", "other-users", "strict")
+	program.Group(f, "Log", "log-level", "log-format", "log-file", "quiet")
+	program.Group(f, "Limits", "workers", "flows", "flow-memory", "drain")
 	return cmd
 }
 
@@ -111,7 +120,7 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	}
 	for what, n := range map[string]int{"workers": opt.workers, "flows": opt.flows, "drain": int(opt.drain)} {
 		if n < 0 {
-			return program.Usagef("-%s must not be negative", what)
+			return program.Usagef("--%s cannot be negative", what)
 		}
 	}
 	r := newReloader(&opt, p.fs) // before the files are read: a later change is one for a reload
@@ -119,15 +128,22 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	if opt.memory > 0 && opt.memory < 1<<20 {
+		return program.Usagef("--flow-memory %s: give 1 MiB or more, with its unit", units.FormatBytes(int64(opt.memory)))
+	}
 	ids, err := opt.identities()
 	if err != nil {
 		return program.Usage(err)
 	}
-	log, logFile, err := a.logger(opt.logFile, opt.verbose)
+	usual := slog.LevelInfo
+	if opt.verbose {
+		usual = slog.LevelDebug
+	}
+	log, logFile, err := opt.log.Open(a.Err, usual)
 	if err != nil {
 		return err
 	}
-	defer logFile.close()
+	defer logFile.Close()
 	defer func() {
 		if err != nil {
 			log.Error("ended by an error", "server", opt.alias, "err", err)
@@ -176,7 +192,7 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	if !opt.quiet {
 		fmt.Fprintf(a.Err, "pvfsd: %s serves %s at %s\n", p.alias, p.fs.Name, strings.Join(ep.Addresses(), ", "))
 	}
-	logFile.info(log, "serving", "server", p.alias, "file system", p.fs.Name, "addresses", strings.Join(ep.Addresses(), ", "))
+	logFile.Info(log, "serving", "server", p.alias, "file system", p.fs.Name, "addresses", strings.Join(ep.Addresses(), ", "))
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	leave, err := managed.attend(ctx, ep.Addresses())
@@ -198,8 +214,8 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	if interrupted && !opt.quiet {
 		a.farewell(p.alias, rows)
 	}
-	logFile.info(log, "statistics", fieldsOf(rows)...)
-	logFile.info(log, "stopped", "server", p.alias)
+	logFile.Info(log, "statistics", fieldsOf(rows)...)
+	logFile.Info(log, "stopped", "server", p.alias)
 	return err
 }
 
@@ -207,7 +223,7 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 func (p *place) warn(log *slog.Logger, key, authenticates bool) {
 	switch sec, e := &p.fs.Security, &p.fs.Export; {
 	case !key && len(p.fs.Servers) > 1:
-		log.Warn("nothing is signed: every client that reaches the servers can do anything; give all of them the same key with -key-file")
+		log.Warn("nothing is signed: every client that reaches the servers can do anything; give all of them the same key with --key-file")
 	case len(sec.TrustedNetworks) == 0 && len(e.AllSquash) == 0 && sec.KeyStore == "" && sec.CAFile == "" && !authenticates:
 		log.Warn("clients are not authenticated and may name any user; KeyStore or TrustedNetwork in the configuration would limit that")
 	}
@@ -219,14 +235,14 @@ func checkPatterns(ep *bmi.Endpoint, patterns []string) error {
 		scheme, _, ok := strings.Cut(pattern, "://")
 		i := slices.IndexFunc(ep.Addresses(), func(a string) bool { return strings.HasPrefix(a, scheme+"://") })
 		if !ok || i < 0 {
-			return program.Usagef("-manage-from %s: begin with the method of an address of this server: %s", pattern, strings.Join(ep.Addresses(), ", "))
+			return program.Usagef("--manage-from %s: begin with the method of an address of this server: %s", pattern, strings.Join(ep.Addresses(), ", "))
 		}
 		own, err := ep.Lookup(ep.Addresses()[i])
 		if err != nil {
 			return err
 		}
 		if _, err := ep.QueryAddrRange(own, pattern); err != nil {
-			return program.Usage(fmt.Errorf("-manage-from %s: %w", pattern, err))
+			return program.Usage(fmt.Errorf("--manage-from %s: %w", pattern, err))
 		}
 	}
 	return nil
@@ -235,7 +251,7 @@ func checkPatterns(ep *bmi.Endpoint, patterns []string) error {
 // needStore makes sure that the folder has a store.
 func (p *place) needStore(create bool) error {
 	if !create {
-		return mustExist(p.dir, "pvfsd mkfs makes one, or -create here")
+		return mustExist(p.dir, "pvfsd mkfs makes one, or --create here")
 	}
 	if ok, err := exists(p.dir); err != nil || ok {
 		return err
@@ -253,7 +269,7 @@ func readKey(name string) ([]byte, error) {
 	}
 	key, err := sharedkey.Source{File: name}.Load()
 	if err != nil {
-		return nil, program.Usage(fmt.Errorf("-key-file: %w", err))
+		return nil, program.Usage(fmt.Errorf("--key-file: %w", err))
 	}
 	return []byte(keyText(key)), nil
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 )
 
-// TestStaticKeysOfClients: over via+udp, a client acts for the users that -identities lists for its name, which is the name of
+// TestStaticKeysOfClients: over via+udp, a client acts for the users that --identities lists for its name, which is the name of
 // its key. A client with an unknown key gets nothing, whatever it calls itself.
 func TestStaticKeysOfClients(t *testing.T) {
 	for _, name := range []string{"KEY_FILE", "KEY", "INSECURE"} {
@@ -42,9 +42,9 @@ func TestStaticKeysOfClients(t *testing.T) {
 	t.Setenv("VIADUCT_UDP_CLIENTS_FILE", write("clients", line("alice", "alice")+line("bob", "bob")+line("admin", "admin")))
 	t.Setenv("VIADUCT_UDP_SERVERS_FILE", "")
 	conf := filepath.Join(dir, "fs.conf")
-	good(t, "genconfig", "-o", conf, "-no-sync-meta", "via+udp://"+at)
+	good(t, "genconfig", "-o", conf, "--no-sync-meta", "via+udp://"+at)
 	identities := write("identities", "alice 1000:1000,27\nadmin any\n")
-	server, addresses := serving(t, "-config", conf, "-dir", filepath.Join(dir, "data"), "-create", "-identities", identities)
+	server, addresses := serving(t, "--config", conf, "--dir", filepath.Join(dir, "data"), "--create", "--identities", identities)
 
 	servers := line(at, "server")
 	as := func(id nic.Identity, uid uint32, groups ...uint32) error {

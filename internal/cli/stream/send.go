@@ -177,7 +177,7 @@ func (s *sender) agree(ctx context.Context) error {
 		case !errors.Is(err, bmi.ErrUnreachable) && !errors.Is(err, bmi.ErrPeerFailed):
 			return err
 		case time.Now().After(deadline):
-			return fmt.Errorf("%w: looked for %v; start `bmi recv %s`, or look longer with -wait: %w", ErrNobody, s.opt.Wait, s.opt.Address, err)
+			return fmt.Errorf("%w: looked for %v; start `bmi recv %s`, or look longer with --timeout: %w", ErrNobody, s.opt.Wait, s.opt.Address, err)
 		}
 		select {
 		case <-ctx.Done():

@@ -27,7 +27,7 @@ func newBinding(kind string) (binding, error) {
 		"hwthread": "", "core": "topology/core_cpus_list", "socket": "topology/package_cpus_list", "numa": "node",
 	}[kind]
 	if !known {
-		return nil, fmt.Errorf("%w: -bind-to none, core, hwthread, socket or numa, not %s", ErrBind, kind)
+		return nil, fmt.Errorf("%w: --bind-to none, core, hwthread, socket or numa, not %s", ErrBind, kind)
 	}
 	var ours unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &ours); err != nil {

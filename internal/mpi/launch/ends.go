@@ -55,7 +55,7 @@ func (j *job) endLate(missing []int, n int) {
 	if n == 0 || j.ending {
 		return
 	}
-	j.report("%s not called Init within %v, and the others wait for that: the job is ended (-init-timeout gives more time)", ranks(missing, n), j.cfg.InitTimeout)
+	j.report("%s not called Init within %v, and the others wait for that: the job is ended (--init-timeout gives more time)", ranks(missing, n), j.cfg.InitTimeout)
 	j.end(CodeTimeout)
 }
 

@@ -439,7 +439,7 @@ func (j *job) takeUnreached() {
 	for _, node := range j.tree.node.Unreached() {
 		names = append(names, j.nameOf(node))
 	}
-	j.report("no answer came from %s, or from a host behind, within %v: the job is ended (-init-timeout gives more time)", strings.Join(names, ", "), j.cfg.Hosts.ReachTimeout)
+	j.report("no answer came from %s, or from a host behind, within %v: the job is ended (--init-timeout gives more time)", strings.Join(names, ", "), j.cfg.Hosts.ReachTimeout)
 	j.end(CodeTimeout)
 }
 

@@ -33,20 +33,21 @@ type App struct {
 
 // options are the options as given on the command line.
 type options struct {
-	sizes, ranks string
-	window       int
-	iterations   int
-	batches      int
-	time         time.Duration
-	pin          string
-	check, json  bool
-	tune         string
-	vars         string // prefix of the names to show; "": none
-	memory       string
-	file         string
+	sizes       []string
+	ranks       string
+	window      int
+	iterations  int
+	batches     int
+	time        time.Duration
+	pin         string
+	check, json bool
+	tune        string
+	vars        string // prefix of the names to show; "": none
+	memory      string
+	file        string
 }
 
-// The values of -memory.
+// The values of --memory.
 const (
 	allocatedMemory = "allocated"
 	createdMemory   = "created"
@@ -70,7 +71,7 @@ func (a *App) Main(ctx context.Context, args []string) int {
 		if err == nil && help.Len() == 0 {
 			err = a.measure(ctx, p, opt, plan)
 		}
-		if err != nil && !errors.Is(err, errUsage) && !errors.Is(err, mpiperf.ErrPlan) {
+		if err != nil && !errors.Is(err, program.ErrUsage) && !errors.Is(err, mpiperf.ErrPlan) {
 			return err
 		}
 		if err != nil {
@@ -79,7 +80,7 @@ func (a *App) Main(ctx context.Context, args []string) int {
 		return a.speak(ctx, p, help.Bytes(), err)
 	})
 	if err != nil {
-		fmt.Fprintf(a.Err, "mpibench: %s\n", strings.TrimPrefix(err.Error(), "mpiperf: "))
+		program.ComplainAlone(a.Err, "mpibench", strings.TrimPrefix(err.Error(), "mpiperf: "), exitFailed)
 		return exitFailed
 	}
 	return code
@@ -90,9 +91,10 @@ func (a *App) Main(ctx context.Context, args []string) int {
 func (a *App) speak(ctx context.Context, p *mpi.Process, help []byte, wrong error) error {
 	var err error
 	if p.World().Rank() == 0 {
+		program.ReportUnknown(a.Err, "mpibench", os.Environ())
 		_, err = a.Out.Write(help)
 		if wrong != nil {
-			fmt.Fprintf(a.Err, "mpibench: %s\nRun 'mpibench -help' for how it is used.\n", strings.TrimPrefix(wrong.Error(), "mpiperf: "))
+			program.ComplainAlone(a.Err, "mpibench", strings.TrimPrefix(wrong.Error(), "mpiperf: "), exitUsage)
 		}
 	}
 	return errors.Join(err, p.World().Barrier(ctx))
@@ -107,11 +109,7 @@ func (a *App) measure(ctx context.Context, p *mpi.Process, opt options, plan mpi
 	if opt.tune != "" {
 		return a.tune(p, opt.tune, plan)
 	}
-	table := mpiperf.Table{W: a.Out}
-	report := table.Add
-	if opt.json {
-		report = func(r mpiperf.Result) error { return r.WriteJSON(a.Out) }
-	}
+	report := mpiperf.NewTable(a.Out, opt.json).Add
 	if opt.vars == "" {
 		return mpiperf.Run(p, plan, report)
 	}
@@ -135,18 +133,10 @@ func (a *App) withVariables(p *mpi.Process, opt options, measure func() error) e
 	if err != nil || p.World().Rank() != 0 {
 		return err
 	}
-	if !opt.json {
-		return mpiperf.WriteVariables(a.Out, all)
-	}
-	for _, one := range all {
-		if err := one.WriteJSON(a.Out); err != nil {
-			return err
-		}
-	}
-	return nil
+	return mpiperf.WriteVariables(a.Out, all, opt.json)
 }
 
-// varsAll is the value of -vars without one.
+// varsAll is the value of --vars without one.
 const varsAll = "all"
 
 // tune measures algorithms and writes a tuning table, at rank 0. A file that cannot be written is an
@@ -176,14 +166,6 @@ func (a *App) tune(p *mpi.Process, file string, plan mpiperf.Plan) error {
 	_, err = fmt.Fprintf(a.Out, "%s is written: use it by %s=%s\n", file, mpi.TuningEnv, file)
 	return err
 }
-
-// errUsage marks a mistake in the command line.
-var errUsage = errors.New("bad command line")
-
-type usageError struct{ error }
-
-func (usageError) Is(target error) bool { return target == errUsage }
-func (e usageError) Unwrap() error      { return e.error }
 
 // parse reads the command line. If help is requested it is written, and there is nothing else
 // to do.
@@ -215,9 +197,9 @@ round trip of a message in 64 partitions, which become ready one after another).
 operations: barrier, bcast, gather, gatherv, scatter, scatterv, allgather, allgatherv, alltoall,
 alltoallv, reduce, allreduce, reduce_scatter, reduce_scatter_block, scan and exscan. Tests of one-sided
 operations, of rank 0 at rank 1: put, get and fetch_and_op, each with a flush, and fence, which is a put
-between two fences. -memory chooses the memory that they access.
+between two fences. --memory chooses the memory that they access.
 
-Tests of a file, which -file names, by all ranks: write_all and read_all are collective; write_strided and
+Tests of a file, which --file names, by all ranks: write_all and read_all are collective; write_strided and
 read_strided are the same bytes by each rank on its own. The file has a three-dimensional array of
 float64, and each rank has a block of it, with parts of all planes, rows and columns. write_contiguous and
 read_contiguous are as many bytes in one range for each rank. The result is the size of the file by the
@@ -235,24 +217,24 @@ Operations that do not make all ranks wait for each other (bcast, gather, scatte
 reduce_scatter, scan, exscan) are timed one by one with a barrier, not counted, after each; others one
 after another.
 
-With -tune, the tests choose operations, whose algorithms are measured on the job as it is, each for
-20 ms (-time) and sizes from 8 B to 1 MiB (-sizes). The fastest by size are written to a table that
-MPI_TUNING names in later jobs; comments in it say what was measured. -ranks adds smaller communicators.
+With --tune, the tests choose operations, whose algorithms are measured on the job as it is, each for
+20 ms (--time) and sizes from 8 B to 1 MiB (--sizes). The fastest by size are written to a table that
+MPI_TUNING names in later jobs; comments in it say what was measured. --ranks adds smaller communicators.
 
-With -vars, the settings and counters of all layers follow, as rank 0 has them after the measurements:
-counts are those of the measurements, and several values are by rank. -vars=bmi.via+shm shows those
+With --vars, the settings and counters of all layers follow, as rank 0 has them after the measurements:
+counts are those of the measurements, and several values are by rank. --vars=bmi.via+shm shows those
 whose names begin so. docs/mpi-variables.md lists all.
 
-With -json, one object a line: test, method, size, window, median, p99, unit, ranks, iterations,
-batches, min, avg, max, checked; of -vars: variable, kind, value, text.
+With --json, one object a line: test, method, size, window, median, p99, unit, ranks, iterations,
+batches, min, avg, max, checked; of --vars: variable, kind, value, text.
 
 Exit codes: 0 success, 1 failure, 2 bad command line.`,
 		Example: `  mpiexec -n 2 mpibench latency
-  mpiexec -n 8 mpibench -sizes 8-64KiB -ranks 2,4,8 allreduce bcast
-  mpiexec -n 4 mpibench -check -iterations 100 -json collectives
-  mpiexec -n 8 mpibench -tune machine.tuning -ranks 4,8 collectives
-  mpiexec -n 4 mpibench -sizes 64MiB -file pvfs:/mnt/pvfs2/scratch files
-  mpiexec -n 2 mpibench -vars rate`,
+  mpiexec -n 8 mpibench --sizes 8-64KiB --ranks 2,4,8 allreduce bcast
+  mpiexec -n 4 mpibench --check --iterations 100 --json collectives
+  mpiexec -n 8 mpibench --tune machine.tuning --ranks 4,8 collectives
+  mpiexec -n 4 mpibench --sizes 64MiB --file pvfs:/mnt/pvfs2/scratch files
+  mpiexec -n 2 mpibench --vars rate`,
 		SilenceUsage: true, SilenceErrors: true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		Args:              cobra.ArbitraryArgs,
@@ -262,21 +244,25 @@ Exit codes: 0 success, 1 failure, 2 bad command line.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&opt.sizes, "sizes", "", "sizes, lists and ranges, for instance 8,64KiB or 1KiB-1MiB (default: powers of two)")
+	f.StringSliceVar(&opt.sizes, "sizes", nil, "sizes, lists and ranges, for instance 8,64KiB or 1KiB-1MiB (default: powers of two)")
 	f.StringVar(&opt.ranks, "ranks", "", "how many ranks take part in collective operations, the first of the job, for instance 2,4,8 or 2-16 (default: all)")
 	f.IntVar(&opt.window, "window", 64, "messages under way at once, at most, in all tests of messages but latency")
 	f.IntVar(&opt.iterations, "iterations", 0, "iterations of each point, all batches together (default: fewer for large sizes)")
 	f.IntVar(&opt.batches, "batches", 10, "batches that the iterations are divided into")
-	f.DurationVar(&opt.time, "time", 0, "how long to measure each point, about, instead of a number of iterations")
+	program.DurationFlag(f, &opt.time, "time", 0, "how long to measure each point, about, instead of a number of iterations")
 	f.StringVar(&opt.pin, "pin", "on", "bind each rank to a core: on (if there is one for each), off, or core numbers such as 0,1 for ranks in turn")
 	f.StringVar(&opt.memory, "memory", allocatedMemory, "memory of one-sided tests: allocated by the window, which ranks of one host map, or created by the program, which they reach by messages")
 	f.StringVar(&opt.file, "file", "", "the name of the file for tests of files: a path, or pvfs: and a path")
 	f.BoolVar(&opt.check, "check", false, "compare the contents of messages, too, in rounds that are not timed")
-	f.BoolVar(&opt.json, "json", false, "print one JSON object per line and measured point")
+	program.JSONFlag(cmd, &opt.json, mpiperf.Result{}, mpiperf.Variable{})
 	f.StringVar(&opt.tune, "tune", "", "measure the algorithms of collective operations, and write a table for MPI_TUNING to this file")
 	f.StringVar(&opt.vars, "vars", "", "list the variables of the tools interface after the measurements: all, or those whose names begin so")
 	f.Lookup("vars").NoOptDefVal = varsAll
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{program.FlagError(cmd, err)} })
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return program.FlagError(cmd, err) })
+	program.Group(f, "What is measured", "sizes", "ranks", "window", "memory", "file", "check")
+	program.Group(f, "How it is measured", "iterations", "batches", "time", "pin")
+	program.Group(f, "Output", "json", "vars", "tune")
+	program.WithHelp(cmd)
 	program.WithVersion(cmd)
 	return cmd
 }
@@ -286,30 +272,30 @@ func (o *options) plan(tests []string) (p mpiperf.Plan, err error) {
 	p = mpiperf.Plan{Window: o.window, Iterations: o.iterations, Batches: o.batches, Time: o.time, Check: o.check, Created: o.memory == createdMemory, File: o.file, OwnProcess: true}
 	switch {
 	case o.window < 1:
-		return p, usageError{fmt.Errorf("bad -window %d: choose 1 to %d", o.window, mpiperf.WindowMax)}
+		return p, program.Usage(fmt.Errorf("bad --window %d: choose 1 to %d", o.window, mpiperf.WindowMax))
 	case o.tune != "" && o.json:
-		return p, usageError{errors.New("-tune writes a table, and no -json")}
+		return p, program.Usage(errors.New("--tune writes a table, and no --json"))
 	case o.tune != "" && o.vars != "":
-		return p, usageError{errors.New("-tune measures algorithms, and shows no -vars")}
+		return p, program.Usage(errors.New("--tune measures algorithms, and shows no --vars"))
 	case o.memory != allocatedMemory && o.memory != createdMemory:
-		return p, usageError{fmt.Errorf("bad -memory %q: choose %s or %s", o.memory, allocatedMemory, createdMemory)}
+		return p, program.Usage(fmt.Errorf("bad --memory %q: choose %s or %s", o.memory, allocatedMemory, createdMemory))
 	case o.batches < 1:
-		return p, usageError{fmt.Errorf("bad -batches %d: choose 1 to %d", o.batches, mpiperf.BatchesMax)}
+		return p, program.Usage(fmt.Errorf("bad --batches %d: choose 1 to %d", o.batches, mpiperf.BatchesMax))
 	}
 	if len(tests) == 0 {
 		tests = []string{"all"}
 	}
 	if p.Tests, err = mpiperf.ParseTests(tests); err != nil {
-		return p, usageError{err}
+		return p, program.Usage(err)
 	}
-	if o.sizes != "" {
-		if p.Sizes, err = perf.ParseSizes(o.sizes); err != nil {
-			return p, usageError{err}
+	if len(o.sizes) > 0 {
+		if p.Sizes, err = perf.ParseSizes(strings.Join(o.sizes, ",")); err != nil {
+			return p, program.Usage(err)
 		}
 	}
 	if o.ranks != "" {
 		if p.Ranks, err = perf.ParseSizes(o.ranks); err != nil {
-			return p, usageError{fmt.Errorf("bad -ranks %q: want numbers and ranges such as 2,4 or 2-16", o.ranks)}
+			return p, program.Usage(fmt.Errorf("bad --ranks %q: want numbers and ranges such as 2,4 or 2-16", o.ranks))
 		}
 	}
 	_, err = parseCores(o.pin)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/mpiperf"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 	"github.com/viaduct-hpc/viaduct/internal/version"
@@ -72,6 +73,6 @@ func TestCoresOfPin(t *testing.T) {
 	assert.Equal(t, []int{3, 0}, cores)
 	for _, bad := range []string{"", "-1", "0,", "0;1"} {
 		_, err := parseCores(bad)
-		assert.ErrorIs(t, err, errUsage, bad)
+		assert.ErrorIs(t, err, program.ErrUsage, bad)
 	}
 }

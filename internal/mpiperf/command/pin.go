@@ -7,17 +7,18 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 	"github.com/viaduct-hpc/viaduct/mpi"
 )
 
-// Values of -pin besides numbers of cores.
+// Values of --pin besides numbers of cores.
 const (
 	pinOn  = "on"
 	pinOff = "off"
 )
 
-// parseCores reads the numbers of cores in -pin; on and off have none.
+// parseCores reads the numbers of cores in --pin; on and off have none.
 func parseCores(pin string) (cores []int, err error) {
 	if pin == pinOn || pin == pinOff {
 		return nil, nil
@@ -25,14 +26,14 @@ func parseCores(pin string) (cores []int, err error) {
 	for word := range strings.SplitSeq(pin, ",") {
 		core, err := strconv.Atoi(word)
 		if err != nil || core < 0 {
-			return nil, usageError{fmt.Errorf("bad -pin %q: want on, off or numbers of cores such as 0,1", pin)}
+			return nil, program.Usage(fmt.Errorf("bad --pin %q: want on, off or numbers of cores such as 0,1", pin))
 		}
 		cores = append(cores, core)
 	}
 	return cores, nil
 }
 
-// bind binds the calling goroutine to the core of its rank on this host, if -pin requests
+// bind binds the calling goroutine to the core of its rank on this host, if --pin requests
 // that, until undo is called. Binding may fail on one host and work on others, so its errors
 // are not shared with the other ranks.
 func bind(ctx context.Context, p *mpi.Process, pin string) (undo func(), err error) {
@@ -47,7 +48,7 @@ func bind(ctx context.Context, p *mpi.Process, pin string) (undo func(), err err
 	}
 	for _, core := range cores {
 		if !slices.Contains(allowed, core) {
-			return nothing, fmt.Errorf("bad -pin %q: this process may not run on core %d, only on %v", pin, core, allowed)
+			return nothing, fmt.Errorf("bad --pin %q: this process may not run on core %d, only on %v", pin, core, allowed)
 		}
 	}
 	host, err := p.World().SplitType(ctx, mpi.SplitShared, 0, nil)

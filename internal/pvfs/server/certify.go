@@ -42,7 +42,7 @@ const (
 
 // Errors of certify.
 var (
-	errNoUser    = errors.New("neither the directory nor -identities has a user for this certificate")
+	errNoUser    = errors.New("neither the directory nor --identities has a user for this certificate")
 	errDirectory = errors.New("the directory of users does not answer")
 )
 
@@ -104,7 +104,7 @@ func (s *Server) loadCertificates(fs *config.Config, ids *credential.Identities)
 		u.directory = ldap
 	}
 	if u.directory == nil && ids == nil {
-		return nil, fmt.Errorf("%w: it has CAFile, but nothing that says which user a certificate belongs to: add Hosts in <LDAP>, or give -identities", ErrConfig)
+		return nil, fmt.Errorf("%w: it has CAFile, but nothing that says which user a certificate belongs to: add Hosts in <LDAP>, or give --identities", ErrConfig)
 	}
 	return u, nil
 }

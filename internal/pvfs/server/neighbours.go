@@ -30,7 +30,7 @@ func (s *Server) greet(ctx context.Context, server int) error {
 	case err == nil, errors.Is(err, errSilent), errors.Is(err, errNoPeers):
 	case errors.Is(err, proto.EPERM):
 		if !was {
-			s.log.Error("another server has a different key: operations that need both will fail; give all servers the same -key-file", "server", alias)
+			s.log.Error("another server has a different key: operations that need both will fail; give all servers the same --key-file", "server", alias)
 		}
 	case errors.Is(err, proto.EACCES):
 		s.log.Error("another server refuses this one: its TrustedNetwork does not have this server's address", "server", alias)

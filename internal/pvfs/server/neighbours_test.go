@@ -19,7 +19,7 @@ import (
 // others.
 func TestOtherKey(t *testing.T) {
 	const same = "a key for tests and for nothing else"
-	key := `msg="another server has a different key: operations that need both will fail; give all servers the same -key-file" server=`
+	key := `msg="another server has a different key: operations that need both will fail; give all servers the same --key-file" server=`
 	for name, c := range map[string]struct {
 		key    string
 		config func(*config.GenOptions)

@@ -27,8 +27,8 @@ var aliases = map[string]string{
 	"map":              "map-by",
 }
 
-// canonical rewrites the options before a program: aliases become our names, and "-env K V" in Hydra's
-// manner becomes -env K=V.
+// canonical rewrites the options before a program: aliases become our names, and "--env K V" in Hydra's
+// manner becomes --env K=V.
 func canonical(args []string, flags *pflag.FlagSet) (out []string) {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]

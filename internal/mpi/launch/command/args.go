@@ -2,7 +2,6 @@ package command
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,16 +10,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/dashes"
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 	"github.com/viaduct-hpc/viaduct/internal/mpi/launch"
 )
 
-// errUsage marks an error in the command line.
-var errUsage = errors.New("bad command line")
-
-func usagef(format string, args ...any) error {
-	return fmt.Errorf("%w: "+format, append([]any{errUsage}, args...)...)
-}
+// usagef makes an error for a mistake in the command line.
+var usagef = program.Usagef
 
 // Options of the whole job, and those of one program of it.
 type (
@@ -49,12 +46,13 @@ func (o *jobOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.errFile, "errfile-pattern", "", "the same for the standard error")
 	f.StringVar(&o.outPrefix, "output-filename", "", "write the output of each process to NAME.RANK.out and NAME.RANK.err")
 	f.BoolVar(&o.keepGoing, "keep-going", false, "let the other processes go on when one dies")
-	o.initTimeout, o.grace = InitTimeoutDefault, launch.GraceDefault
-	f.Var((*duration)(&o.timeout), "timeout", "end a job that runs longer, with exit code 124 and the stacks of its goroutines (0: never)")
-	f.Var((*duration)(&o.initTimeout), "init-timeout", "end a job when processes have waited this long in Init for others that have not called it (0: never)")
-	f.Var((*duration)(&o.grace), "grace", "time between SIGTERM and SIGKILL")
+	program.DurationFlag(f, &o.timeout, "timeout", 0, "end a job that runs longer, with exit code 124 and the stacks of its goroutines (0: never)")
+	program.DurationFlag(f, &o.initTimeout, "init-timeout", InitTimeoutDefault, "end a job when processes have waited this long in Init for others that have not called it (0: never)")
+	program.DurationFlag(f, &o.grace, "grace", launch.GraceDefault, "time between SIGTERM and SIGKILL")
 	o.env.flags(f)
 	o.hosts.flags(f)
+	program.Group(f, "Output", "label", "no-label", "outfile-pattern", "errfile-pattern", "output-filename")
+	program.Group(f, "The end of the job", "keep-going", "timeout", "init-timeout", "grace")
 }
 
 func (o *programOptions) flags(f *pflag.FlagSet) {
@@ -89,14 +87,19 @@ func parse(args []string, cmd *cobra.Command) (launch.Config, error) {
 			jobFlags(flags, &o)
 			cmd.Flags().AddFlagSet(flags)
 		}
-		program, err := parseProgram(part, flags, &p)
+		one, err := parseProgram(part, flags, &p)
 		if err != nil {
 			return cfg, err
 		}
-		cfg.Programs = append(cfg.Programs, program)
+		cfg.Programs = append(cfg.Programs, one)
+	}
+	for name, value := range map[string]time.Duration{"timeout": o.timeout, "init-timeout": o.initTimeout, "grace": o.grace} {
+		if err := program.NotNegative(name, value); err != nil {
+			return cfg, err
+		}
 	}
 	if o.label && o.noLabel {
-		return cfg, usagef("-label and -no-label cannot both be had")
+		return cfg, usagef("--label and --no-label cannot both be had: give one of them")
 	}
 	cfg.Label, cfg.KeepGoing = o.label, o.keepGoing
 	cfg.Timeout, cfg.InitTimeout, cfg.Grace = o.timeout, o.initTimeout, max(o.grace, 1) // 0 means the default
@@ -108,7 +111,7 @@ func parse(args []string, cmd *cobra.Command) (launch.Config, error) {
 	if err := o.env.apply(&cfg, os.Environ()); err != nil {
 		return cfg, err
 	}
-	return cfg, o.hosts.apply(&cfg, os.Getenv)
+	return cfg, o.hosts.apply(&cfg, environ.Getenv)
 }
 
 // split separates programs at ":".
@@ -128,7 +131,7 @@ var errHelp, errVersion = errors.New("help"), errors.New("version")
 func parseProgram(args []string, flags *pflag.FlagSet, p *programOptions) (launch.Program, error) {
 	options, rest := cut(canonical(args, flags), flags)
 	if err := flags.Parse(dashes.Normalize(options)); err != nil {
-		return launch.Program{}, usagef("%s", explain(err, options, flags))
+		return launch.Program{}, explain(err, options, flags)
 	}
 	if is(flags, "help") {
 		return launch.Program{}, errHelp
@@ -138,7 +141,7 @@ func parseProgram(args []string, flags *pflag.FlagSet, p *programOptions) (launc
 	}
 	switch {
 	case len(rest) == 0 && len(args) == 0:
-		return launch.Program{}, usagef("the program to run is missing")
+		return launch.Program{}, usagef("the program to run is missing: mpiexec -n 4 PROGRAM")
 	case len(rest) == 0:
 		return launch.Program{}, usagef("the program to run is missing behind %s", strings.Join(args, " "))
 	case flags.Changed("np") && p.n < 1:
@@ -146,12 +149,12 @@ func parseProgram(args []string, flags *pflag.FlagSet, p *programOptions) (launc
 	}
 	for _, pair := range p.env {
 		if key, _, ok := strings.Cut(pair, "="); !ok || key == "" {
-			return launch.Program{}, usagef("-env %s: it is written -env KEY=VALUE", pair)
+			return launch.Program{}, usagef("--env %s: it is written --env KEY=VALUE", pair)
 		}
 	}
 	if p.wdir != "" {
 		if info, err := os.Stat(p.wdir); err != nil || !info.IsDir() {
-			return launch.Program{}, usagef("-wdir %s: there is no such folder", p.wdir)
+			return launch.Program{}, usagef("--wdir %s: there is no such folder on this machine", p.wdir)
 		}
 		p.wdir, _ = filepath.Abs(p.wdir)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/logtext"
 	"github.com/viaduct-hpc/viaduct/internal/mpi/launch"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
@@ -81,21 +82,21 @@ func TestMistakesInTheCommandLine(t *testing.T) {
 		"-n -3 true":              "-n -3: a program has 1 process or more",
 		"-n x true":               "-n x: the number of processes is a number",
 		"-n4 true":                "-n4: write -n 4",
-		"-n":                      "what follows -n is missing",
-		"-labl true":              "there is no option -labl; did you mean -label?",
-		"-tiemout 3 true":         "did you mean -timeout?",
-		"-xwdir 3 true":           "did you mean -wdir?",
-		"-quux 3 true":            "there is no option -quux\n",
-		"-m 3 true":               "there is no option -m\n",
-		"-timeout 5x true":        "-timeout 5x: a time is written",
-		"-timeout":                "what follows -timeout is missing",
-		"-timeout -5s true":       "-timeout -5s: a time is written",
-		"-label=maybe true":       "-label maybe: ",
+		"-n":                      "-n needs a value behind it",
+		"-labl true":              "mpiexec has no option --labl; did you mean --label?",
+		"-tiemout 3 true":         "did you mean --timeout?",
+		"-xwdir 3 true":           "did you mean --wdir?",
+		"-quux 3 true":            "mpiexec has no option --quux\n",
+		"-m 3 true":               "mpiexec has no option -m\n",
+		"-timeout 5x true":        "--timeout 5x: want a time with its unit",
+		"-timeout":                "--timeout needs a value behind it",
+		"-timeout -5s true":       "--timeout -5s: it cannot be negative",
+		"-label=maybe true":       "--label maybe: ",
 		"-label -no-label true":   "cannot both",
 		"-env A true":             "the program to run is missing behind -env A true",
-		"-env =x true":            "-env =x: it is written -env KEY=VALUE",
-		"-wdir /no/such true":     "-wdir /no/such: there is no such folder",
-		"-n 1 true : -label true": "-label counts for all programs: it stands before the first one",
+		"-env =x true":            "--env =x: it is written --env KEY=VALUE",
+		"-wdir /no/such true":     "--wdir /no/such: there is no such folder",
+		"-n 1 true : -label true": "--label counts for all programs: it stands before the first one",
 		"-n 99999999 true":        "99999999 processes of true cannot be started",
 	} {
 		code, out, err := run(t, line)
@@ -130,7 +131,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line string) {
 		cfg, err := parse(strings.Split(line, " "), &cobra.Command{})
 		switch {
-		case errors.Is(err, errUsage), errors.Is(err, errHelp), errors.Is(err, errVersion):
+		case errors.Is(err, program.ErrUsage), errors.Is(err, errHelp), errors.Is(err, errVersion):
 			return
 		case err != nil:
 			require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/mpi/launch"
 )
 
@@ -18,17 +19,18 @@ type envOptions struct {
 }
 
 func (o *envOptions) flags(f *pflag.FlagSet) {
-	f.StringArrayVar(&o.set, "genv", nil, "as -env, for all programs")
-	f.StringArrayVarP(&o.export, "x", "x", nil, "K=V is as -genv; K alone passes on a variable of mpiexec's environment, whatever -genvnone and -genvlist say")
+	f.StringArrayVar(&o.set, "genv", nil, "as --env, for all programs")
+	f.StringArrayVarP(&o.export, "x", "x", nil, "K=V is as --genv; K alone passes on a variable of mpiexec's environment, whatever --genvnone and --genvlist say")
 	f.StringVar(&o.list, "genvlist", "", "pass on only these variables of mpiexec's environment, separated by commas")
 	f.BoolVar(&o.none, "genvnone", false, "pass on no variable of mpiexec's environment")
 	f.BoolVar(&o.all, "genvall", false, "pass on mpiexec's environment (the default)")
+	program.Group(f, "The environment of the processes", "genv", "x", "genvlist", "genvnone", "genvall")
 }
 
 // apply sets the environment of a job: nil means that of mpiexec.
 func (o *envOptions) apply(cfg *launch.Config, environment []string) error {
 	if o.all && (o.none || o.list != "") || o.none && o.list != "" {
-		return usagef("only one of -genvall, -genvnone and -genvlist can be had")
+		return usagef("only one of --genvall, --genvnone and --genvlist can be had")
 	}
 	set, err := o.pairs(environment)
 	if err != nil {
@@ -64,7 +66,7 @@ func (o *envOptions) pairs(environment []string) (set []string, err error) {
 	set = append(set, o.set...)
 	for _, pair := range set {
 		if key, _, ok := strings.Cut(pair, "="); !ok || key == "" {
-			return nil, usagef("-genv %s: it is written -genv KEY=VALUE", pair)
+			return nil, usagef("--genv %s: it is written --genv KEY=VALUE", pair)
 		}
 	}
 	return set, nil

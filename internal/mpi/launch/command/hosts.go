@@ -2,6 +2,7 @@ package command
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/mpi/launch"
 	"github.com/viaduct-hpc/viaduct/internal/mpi/launch/hosts"
 )
@@ -31,6 +33,8 @@ func (o *hostOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.rsh, "rsh", "", "command that runs a program on a host, whose name follows it (default: that of the batch system, or ssh)")
 	f.StringVar(&o.agent, "agent", "", "path of mpiexec on the hosts, if it is another one")
 	f.IntVar(&o.fanout, "fanout", launch.ArityDefault, "hosts that mpiexec, and each host, starts at most")
+	program.Group(f, "Where processes run", "hosts", "hostfile", "ppn", "map-by", "bind-to", "report-bindings")
+	program.Group(f, "How hosts are reached", "rsh", "agent", "fanout")
 }
 
 // ssh starts programs without asking questions, and notices hosts that have gone.
@@ -46,7 +50,7 @@ func (o *hostOptions) apply(cfg *launch.Config, getenv func(string) string) erro
 	cfg.Bind, cfg.ReportBindings = o.bindTo, o.report
 	allocation, err := hosts.Found(getenv, readFile)
 	if err != nil && o.list == "" && o.file == "" {
-		return usagef("%v: give -hosts or -hostfile", err)
+		return usagef("%v: give --hosts or --hostfile", err)
 	}
 	h := &launch.Hosts{Map: m, Shell: ssh, Agent: o.agent, Arity: o.fanout, Direct: o.rsh == "", ReachTimeout: cfg.InitTimeout}
 	if err == nil && allocation != nil {
@@ -57,23 +61,26 @@ func (o *hostOptions) apply(cfg *launch.Config, getenv func(string) string) erro
 	}
 	switch {
 	case o.list != "" && o.file != "":
-		return usagef("-hosts and -hostfile cannot both be had")
+		return usagef("--hosts and --hostfile cannot both be had: give one of them")
 	case o.list != "":
 		if h.List, err = hosts.Parse(o.list); err != nil {
-			return usagef("-hosts: %v", err)
+			return usagef("--hosts: %v", err)
 		}
 	case o.file != "":
 		text, err := readFile(o.file)
 		if err == nil {
 			h.List, err = hosts.ParseFile(text)
 		}
+		if path := (*fs.PathError)(nil); errors.As(err, &path) {
+			return usagef("--hostfile %s: %v: give a file that you can read, with a host a line", o.file, path.Err)
+		}
 		if err != nil {
-			return usagef("-hostfile %s: %v", o.file, err)
+			return usagef("--hostfile %s: %v", o.file, err)
 		}
 	}
 	if o.rsh != "" {
 		if h.Shell = strings.Fields(o.rsh); len(h.Shell) == 0 {
-			return usagef("-rsh: the command is missing")
+			return usagef("--rsh: the command is missing")
 		}
 	}
 	for i := range cfg.Programs {
@@ -96,21 +103,21 @@ func (o *hostOptions) apply(cfg *launch.Config, getenv func(string) string) erro
 func (o *hostOptions) mapping() (m hosts.Map, err error) {
 	if o.mapBy != "" {
 		if m, err = hosts.ParseMap(o.mapBy); err != nil {
-			return m, usagef("-map-by: %v", err)
+			return m, usagef("--map-by: %v", err)
 		}
 	}
 	switch {
 	case o.perHost < 0:
-		return m, usagef("-ppn %d: a host has 1 process or more", o.perHost)
+		return m, usagef("--ppn %d: a host has 1 process or more", o.perHost)
 	case o.perHost > 0 && m.PerHost > 0 && o.perHost != m.PerHost:
-		return m, usagef("-ppn %d and -map-by %s contradict each other", o.perHost, o.mapBy)
+		return m, usagef("--ppn %d and --map-by %s contradict each other", o.perHost, o.mapBy)
 	case o.perHost > 0:
 		m.PerHost = o.perHost
 	}
 	switch o.bindTo {
 	case "", "none", "core", "hwthread", "socket", "numa":
 	default:
-		return m, usagef("-bind-to %s: it is none, core, hwthread, socket or numa", o.bindTo)
+		return m, usagef("--bind-to %s: it is none, core, hwthread, socket or numa", o.bindTo)
 	}
 	return m, nil
 }
@@ -118,25 +125,25 @@ func (o *hostOptions) mapping() (m hosts.Map, err error) {
 // check finds mistakes before anything is started.
 func (o *hostOptions) check(h *launch.Hosts) error {
 	if o.fanout < 1 {
-		return usagef("-fanout %d: it is 1 or more", o.fanout)
+		return usagef("--fanout %d: it is 1 or more", o.fanout)
 	}
 	if _, err := exec.LookPath(h.Shell[0]); err != nil {
 		if errors.Is(err, exec.ErrNotFound) {
-			return usagef("%s, which starts programs on hosts, is not in PATH: -rsh names another command", h.Shell[0])
+			return usagef("%s, which starts programs on hosts, is not in PATH: --rsh names another command", h.Shell[0])
 		}
-		return usagef("-rsh: %v", err)
+		return usagef("--rsh: %v", err)
 	}
 	if h.Agent == "" {
 		var err error
 		if h.Agent, err = os.Executable(); err != nil {
-			return usagef("-agent is needed: %v", err)
+			return usagef("--agent is needed: %v", err)
 		}
 	}
 	// ssh hands it to a shell.
 	if plain := "/._+-@%,:="; !filepath.IsAbs(h.Agent) || strings.ContainsFunc(h.Agent, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(plain, r)
 	}) {
-		return usagef("-agent %s: it is an absolute path of letters, digits and %s", h.Agent, plain)
+		return usagef("--agent %s: it is an absolute path of letters, digits and %s", h.Agent, plain)
 	}
 	return nil
 }

@@ -12,13 +12,14 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/mpi/launch"
 	"github.com/viaduct-hpc/viaduct/internal/version"
 )
 
 // Exit codes of mpiexec in addition to those of package launch and of the programs.
 const (
-	exitUsage         = 2
+	exitUsage         = program.ExitUsage
 	exitNotExecutable = 126
 	exitNotFound      = 127
 )
@@ -53,21 +54,20 @@ func inBackground(f *os.File) bool {
 // Main runs the command.
 func (a *App) Main(ctx context.Context, args []string) int {
 	code := 0
+	program.ReportUnknown(a.Err, "mpiexec", os.Environ())
 	root := a.root(&code)
 	root.SetArgs(args)
 	if err := root.ExecuteContext(ctx); err != nil {
-		fmt.Fprintf(a.Err, "mpiexec: %v\n", err)
-		if errors.Is(err, errUsage) {
-			fmt.Fprintln(a.Err, "Run 'mpiexec -help' for how it is used.")
-		}
-		return exitCode(err)
+		code := exitCode(err)
+		program.ComplainAlone(a.Err, "mpiexec", err.Error(), code)
+		return code
 	}
 	return code
 }
 
 func exitCode(err error) int {
 	switch {
-	case errors.Is(err, errUsage), errors.Is(err, launch.ErrCount), errors.Is(err, launch.ErrDirectory), errors.Is(err, launch.ErrBind):
+	case errors.Is(err, program.ErrUsage), errors.Is(err, launch.ErrCount), errors.Is(err, launch.ErrDirectory), errors.Is(err, launch.ErrBind):
 		return exitUsage
 	case errors.Is(err, launch.ErrNotFound):
 		return exitNotFound
@@ -93,22 +93,22 @@ func (a *App) root(code *int) *cobra.Command {
 		Long: `mpiexec starts the processes of an MPI program, on this machine or on several hosts, passes on
 their output in whole lines, and leaves no process behind. Standard input goes to rank 0; SIGINT,
 SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 go to all ranks. Several programs can be started
-together, separated by ":". -n, -env and -wdir apply to one program; the other options come before
+together, separated by ":". -n, --env and --wdir apply to one program; the other options come before
 the first program and apply to the job. Options may be written with one dash or two; most names
 that they have in Hydra and Open MPI are understood, too.
 
-Hosts are those of -hosts or -hostfile, or of the allocation of Slurm, PBS, LSF, Grid Engine or
+Hosts are those of --hosts or --hostfile, or of the allocation of Slurm, PBS, LSF, Grid Engine or
 Cobalt in which mpiexec runs; -n is then by default the number of their slots. mpiexec must have the
-same path on all hosts, or -agent names it.
+same path on all hosts, or --agent names it.
 
 If a process dies, aborts, or ends without Finalize, the others are ended. The exit code is the
 first non-zero exit code of a process; 128+N if signal N killed it. If the job was sent a signal,
 the code of a process that it killed comes first. The exit code is 124 after a timeout, 127 if
 there is no such program, 126 if it cannot be executed, 2 for a bad command line, 1 if a host cannot
 be reached or is lost.`,
-		Example: `  mpiexec -n 4 ./heat -check
-  mpiexec -n 1 ./master : -n 3 -env ROLE=worker ./worker
-  mpiexec -hosts node1:4,node2:4 ./heat
+		Example: `  mpiexec -n 4 ./heat --check
+  mpiexec -n 1 ./master : -n 3 --env ROLE=worker ./worker
+  mpiexec --hosts node1:4,node2:4 ./heat
   salloc -N 4 mpiexec ./heat`,
 		SilenceUsage: true, SilenceErrors: true,
 		// The arguments contain those of programs, which cobra must not parse.
@@ -118,6 +118,7 @@ be reached or is lost.`,
 	}
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
+	program.WithHelp(root)
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		cfg, err := parse(args, cmd)
 		switch {
