@@ -44,7 +44,7 @@ type Options struct {
 	// Host names the host: processes with the same text share memory. If empty, it is detected.
 	Host string `about:"name of the host: processes with the same name share memory"`
 
-	// Tuning is the file with the algorithms of collective operations that mpibench -tune has
+	// Tuning is the file with the algorithms of collective operations that mpibench --tune has
 	// measured (coll.ParseTuning). If empty, it is MPI_TUNING of the environment. That of rank 0
 	// counts for all processes of the job.
 	Tuning string `about:"file with algorithms of collective operations; that of rank 0 counts" env:"MPI_TUNING" name:"coll.tuning"`

@@ -55,7 +55,7 @@ func TestTuneWritesATable(t *testing.T) {
 		}
 	}
 	assert.Len(t, got, want)
-	assert.Contains(t, text, "# mpibench -tune: 5 ranks, 5 consecutive ranks on 3 hosts, mem\n")
+	assert.Contains(t, text, "# mpibench --tune: 5 ranks, 5 consecutive ranks on 3 hosts, mem\n")
 	assert.Regexp(t, `(?m)^#   8 B: linear [0-9.]+ .* hierarchical [0-9.]+ µs$`, text)
 	assert.Regexp(t, `(?m)^#   1000 B: linear`, text)
 	assert.NotContains(t, text, " 0.0 ")
