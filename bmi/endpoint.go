@@ -134,6 +134,9 @@ func (e *Endpoint) openMethod(ctx context.Context, name string, listen []string)
 	if in.info.FileSends {
 		in.files, in.info.FileSends = in.method.(FileSender)
 	}
+	if in.info.RemoteAccess {
+		in.remote, in.info.RemoteAccess = in.method.(RemoteAccessor)
+	}
 	all := append(slices.Clone(e.methods()), in)
 	e.instances.Store(&all)
 	sleeper, _ := in.method.(Sleeper)

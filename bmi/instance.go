@@ -23,6 +23,7 @@ type instance struct {
 	settings []about.Setting // when the method was opened
 	sender   NowSender       // nil: every send has an Op
 	files    FileSender      // nil: the method cannot send from files
+	remote   RemoteAccessor  // nil: the method cannot access memory of peers
 	// nowBytes is the largest send that is tried without an Op; < 0: none.
 	nowBytes int
 	sizeMax  [KindRecv]int // the largest send of each kind, in bytes

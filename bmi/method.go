@@ -115,6 +115,28 @@ type FileSender interface {
 	PostSendFile(op *Op)
 }
 
+// A RemoteAccessor is a method over which an endpoint reads and writes exposed memory of its peers within a call, without their
+// help (RDMA). It is used only if its Info says RemoteAccess.
+type RemoteAccessor interface {
+	// Expose opens memory to a connected peer, and to no other. The method keeps the memory reachable until it is withdrawn. A
+	// key is of no use once the connection has ended.
+	Expose(to Peer, mem []byte) (Exposure, error)
+	// Access writes mem to the peer's memory, from off on, or reads it from there: some bytes, at most AccessBytes. After an
+	// error any part of them may have been moved; nothing else has happened to the connection. ErrAgain: other messages are in
+	// the way.
+	Access(to Peer, key RemoteKey, off uint64, mem []byte, write bool) error
+	// AccessBytes does not change.
+	AccessBytes() int
+}
+
+// An Exposure is memory that Expose has opened.
+type Exposure interface {
+	// Key is what the peer needs.
+	Key() RemoteKey
+	// Withdraw closes the memory to new accesses, once. The method keeps it reachable until those under way have ended.
+	Withdraw()
+}
+
 // A Ranger reports whether a peer lies in a range of addresses, in the method's own wildcard syntax.
 type Ranger interface {
 	InRange(peer Peer, pattern string) (bool, error)
@@ -279,6 +301,8 @@ type Info struct {
 	RegisteredMemory bool
 	// RemoteRead, RemoteWrite: large messages move with one copy, made by the receiver or by the sender.
 	RemoteRead, RemoteWrite bool
+	// RemoteAccess: peers can be given access to memory (Endpoint.Expose).
+	RemoteAccess bool
 	// FileSends: PostSendFile moves bytes from a file without a buffer in between.
 	FileSends bool
 	// Addresses are those on which the method listens.

@@ -67,6 +67,7 @@ func (m *method) Info() bmi.Info {
 		RegisteredMemory:  m.hasMemory,
 		RemoteRead:        caps.RDMARead,
 		RemoteWrite:       caps.RDMAWrite,
+		RemoteAccess:      m.AccessBytes() > 0,
 		FileSends:         caps.FileWrites,
 		Details: [][2]string{
 			{"NIC address", q.Address},

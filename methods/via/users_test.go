@@ -163,6 +163,8 @@ func TestEndpointForOtherUsers(t *testing.T) {
 	in := got[0]
 	require.True(t, strings.HasPrefix(in.From.String(), "via+shm://"+bmi.OtherUserMark+"31337."), in.From.String())
 	require.Equal(t, "uid:31337", ep.AuthenticatedName(in.From))
+	_, err := ep.Expose(in.From, make([]byte, 8))
+	require.ErrorIs(t, err, bmi.ErrNotSupported, "a stranger reaches no memory")
 	buf := make([]byte, 3<<20)
 	for tag, size := range echoSizes {
 		require.NoError(t, c.Send(ctx, in.From, bmi.Tag(tag), pattern(size)))

@@ -143,7 +143,8 @@ func (w *Win) do(a action, to Target, err error) mpi.Request {
 	return r
 }
 
-// begin begins an operation: at once if the target's memory is within reach, else by messages.
+// begin begins an operation. It is done at once if the target's memory is mapped, or exposed to this
+// process, else by messages.
 func (w *Win) begin(a *action, rank int) (mpi.Request, error) {
 	if a.runs.Left() == 0 {
 		return mpi.Request{}, nil
@@ -151,8 +152,12 @@ func (w *Win) begin(a *action, rank int) (mpi.Request, error) {
 	if w.reaches(a, rank) {
 		return mpi.Request{}, w.direct(a, &w.peers[rank])
 	}
+	if rank != w.me && w.across(a, rank) {
+		return mpi.Request{}, nil
+	}
 	var r core.Request
 	var err error
+	asked := *a
 	if a.isLong() && rank != w.me && w.peers[rank].size >= 0 {
 		r = w.beginLong(a, rank)
 	} else {
@@ -161,6 +166,7 @@ func (w *Win) begin(a *action, rank int) (mpi.Request, error) {
 	if err != nil {
 		return mpi.Request{}, err
 	}
+	w.ask(&asked, rank)
 	return within.Request(w.comm, r), nil
 }
 

@@ -94,6 +94,7 @@ func TestDeaths(t *testing.T) {
 			t.Run("over="+at.name+"/"+d.name, func(t *testing.T) {
 				o := at.options()
 				o.Leave = true
+				atPlace = at
 				dead = make(chan struct{})
 				mpitest.Run(t, 3, o, func(t *testing.T, p *mpi.Process) { d.run(t, p, at.hosts < 3) })
 			})
@@ -104,7 +105,7 @@ func TestDeaths(t *testing.T) {
 func (d *death) run(t *testing.T, p *mpi.Process, shared bool) {
 	defer mpitest.Kill(p)
 	c := p.World()
-	w, err := rma.Allocate(bg, c, 40_000, 1, nil)
+	w, err := allocate(c, 40_000, 1)
 	require.NoError(t, err)
 	if c.Rank() == 0 {
 		d.dies(t, w)

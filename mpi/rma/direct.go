@@ -102,7 +102,7 @@ func (a *action) combinePieces(p *peer) error {
 	}
 	for a.runs.Left() > 0 {
 		n := 0
-		s.runs, n = ps.next(s.runs[:0], stagingBytes, 0)
+		s.runs, n = ps.next(s.runs[:0], stagingBytes, nil)
 		var in, old []byte
 		if a.in.t != nil {
 			in = s.in[:n]

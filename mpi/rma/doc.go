@@ -27,9 +27,10 @@
 //
 // win.go has the window and what describes it; create.go and make.go make it, dynamic.go attaches
 // memory, hints.go reads its hints. access.go has the operations and target.go their other side;
-// quick.go and direct.go do them on memory within reach, remote.go and pieces.go by calls, long.go
-// by messages. serve.go executes the calls of others. active.go, passive.go, flush.go and assert.go
-// are synchronisation; pause.go lets others run meanwhile.
+// quick.go and direct.go do them on mapped memory, reach.go by RDMA on memory that the target exposes,
+// remote.go and pieces.go by calls, long.go by messages. serve.go executes the calls of others, and
+// expose.go exposes memory to them. active.go, passive.go, flush.go and assert.go are synchronisation;
+// pause.go lets others run meanwhile.
 //
 // rma/epoch has the rules of synchronisation, rma/apply the atomic operations, rma/share memory and
 // locks that processes share, rma/wire the bodies of calls. internal/mpi/core carries the calls, in packets

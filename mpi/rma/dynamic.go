@@ -45,8 +45,8 @@ func (w *Win) Attach(b mpi.Buffer) (disp int, err error) {
 	return disp, err
 }
 
-// Detach removes memory that Attach added; b begins where the memory did (MPI_Win_detach; MPI-4.1,
-// 12.2.4).
+// Detach removes memory that Attach added; b begins where the memory did. No process can access it any
+// more when Detach returns (MPI_Win_detach; MPI-4.1, 12.2.4).
 func (w *Win) Detach(b mpi.Buffer) error {
 	return w.call("MPI_Win_detach", mpi.Undefined, func() error {
 		mem, err := w.attachable(b)
@@ -60,6 +60,7 @@ func (w *Win) Detach(b mpi.Buffer) error {
 		if i < 0 || s.attached[i].base != address(mem) {
 			return errclass.New(errclass.RMAAttach, "the memory is not attached: give the one that Attach got")
 		}
+		s.withdraw(s.attached[i].base)
 		s.attached = slices.Delete(s.attached, i, i+1)
 		return nil
 	})

@@ -10,23 +10,24 @@ import (
 // Flush waits until all operations of this process at rank are complete, there, too. It returns the
 // first error of one (MPI_Win_flush; MPI-4.1, 12.5.4). If ctx ends first, the operations go on.
 func (w *Win) Flush(ctx context.Context, rank int) error {
-	return w.flush(ctx, "MPI_Win_flush", rank)
+	return w.flush(ctx, "MPI_Win_flush", rank, everywhere)
 }
 
-// FlushLocal waits until the memory of all operations of this process at rank is free again
-// (MPI_Win_flush_local; MPI-4.1, 12.5.4). Here that is so when they are complete.
+// FlushLocal waits until the memory of all operations of this process at rank is free again: results
+// have come, and other memory may be changed. The operations may not be complete at the target
+// (MPI_Win_flush_local; MPI-4.1, 12.5.4). It returns the first error that is known by then.
 func (w *Win) FlushLocal(ctx context.Context, rank int) error {
-	return w.flush(ctx, "MPI_Win_flush_local", rank)
+	return w.flush(ctx, "MPI_Win_flush_local", rank, locally)
 }
 
 // FlushAll is Flush for all ranks (MPI_Win_flush_all; MPI-4.1, 12.5.4).
 func (w *Win) FlushAll(ctx context.Context) error {
-	return w.flushAll(ctx, "MPI_Win_flush_all")
+	return w.flushAll(ctx, "MPI_Win_flush_all", everywhere)
 }
 
 // FlushLocalAll is FlushLocal for all ranks (MPI_Win_flush_local_all; MPI-4.1, 12.5.4).
 func (w *Win) FlushLocalAll(ctx context.Context) error {
-	return w.flushAll(ctx, "MPI_Win_flush_local_all")
+	return w.flushAll(ctx, "MPI_Win_flush_local_all", locally)
 }
 
 // Sync makes stores of this process visible to operations of others, and theirs to its loads, as
@@ -40,7 +41,7 @@ func (w *Win) Sync() error {
 }
 
 // flush is Flush and FlushLocal.
-func (w *Win) flush(ctx context.Context, name string, rank int) error {
+func (w *Win) flush(ctx context.Context, name string, rank int, where completion) error {
 	if w.quickFlush(name, rank) {
 		return nil
 	}
@@ -55,7 +56,8 @@ func (w *Win) flush(ctx context.Context, name string, rank int) error {
 		w.mu.Unlock()
 	}
 	if err == nil {
-		err = w.complete(ctx, rank)
+		w.fence.Add(1)
+		err = w.await(ctx, rank, where)
 	}
 	err = w.fail(err)
 	w.leave(entered, err)
@@ -63,7 +65,7 @@ func (w *Win) flush(ctx context.Context, name string, rank int) error {
 }
 
 // flushAll is FlushAll and FlushLocalAll.
-func (w *Win) flushAll(ctx context.Context, name string) error {
+func (w *Win) flushAll(ctx context.Context, name string, where completion) error {
 	return w.call(name, mpi.Undefined, func() error {
 		w.mu.Lock()
 		err := w.epochs.MayFlush(epoch.AllRanks)
@@ -71,21 +73,37 @@ func (w *Win) flushAll(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		return w.completeAll(ctx)
+		return w.awaitAll(ctx, where)
 	})
+}
+
+// A completion is where operations are complete.
+type completion bool
+
+const (
+	locally    completion = true // the memory of the origin is free
+	everywhere completion = false
+)
+
+// open returns how many operations at a rank are not complete.
+func (p *peer) open(where completion) int32 {
+	if where == locally {
+		return p.using.Load()
+	}
+	return p.pending.Load()
 }
 
 // complete waits until the operations at a rank are complete, and returns their first error.
 func (w *Win) complete(ctx context.Context, rank int) error {
 	w.fence.Add(1)
-	return w.await(ctx, rank)
+	return w.await(ctx, rank, everywhere)
 }
 
-// await waits until nothing is pending at a rank, and returns the first error of its operations.
-func (w *Win) await(ctx context.Context, rank int) error {
+// await waits until the operations at a rank are complete, and returns their first error.
+func (w *Win) await(ctx context.Context, rank int, where completion) error {
 	p := &w.peers[rank]
-	if p.pending.Load() != 0 {
-		if err := w.engine.Until(orBackground(ctx), func() bool { return p.pending.Load() == 0 }); err != nil {
+	if p.open(where) != 0 {
+		if err := w.engine.Until(orBackground(ctx), func() bool { return p.open(where) == 0 }); err != nil {
 			return err
 		}
 	}
@@ -93,10 +111,13 @@ func (w *Win) await(ctx context.Context, rank int) error {
 }
 
 // completeAll is complete for all ranks.
-func (w *Win) completeAll(ctx context.Context) (err error) {
+func (w *Win) completeAll(ctx context.Context) error { return w.awaitAll(ctx, everywhere) }
+
+// awaitAll is await for all ranks.
+func (w *Win) awaitAll(ctx context.Context, where completion) (err error) {
 	w.fence.Add(1)
 	for rank := range w.peers {
-		if rerr := w.await(ctx, rank); rerr != nil && err == nil {
+		if rerr := w.await(ctx, rank, where); rerr != nil && err == nil {
 			if err = rerr; isContext(err) {
 				return err
 			}

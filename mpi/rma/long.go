@@ -35,7 +35,9 @@ func (a *action) isLong() bool {
 
 // beginLong begins a long put or get.
 func (w *Win) beginLong(a *action, rank int) core.Request {
-	w.peers[rank].pending.Add(1)
+	p := &w.peers[rank]
+	p.pending.Add(1)
+	p.using.Add(1)
 	r, end := w.engine.NewOp(nil)
 	l := longCall{kind: wire.PutLong}
 	n := a.runs.Left()
@@ -55,28 +57,36 @@ func (w *Win) beginLong(a *action, rank int) core.Request {
 }
 
 // moveLong moves the data of a long put or get, and returns when the target has told that it is
-// done.
+// done. The origin's memory is free before that.
 func (w *Win) moveLong(l *longCall, b core.Buffer, rank int) error {
-	var data core.Request
-	var err error
-	if l.kind == wire.PutLong {
-		data, err = w.scope.Isend(core.Standard, b, rank, int(l.what.Tag))
-	} else {
-		data, err = w.scope.Irecv(b, rank, int(l.what.Tag))
-	}
-	if err != nil {
+	held := int32(1)
+	defer func() { w.peers[rank].using.Add(-held) }()
+	if err := w.postLong(l, b, rank); err != nil {
 		return err
 	}
 	call, err := w.scope.Call(rank, false, wire.HeadBytes+wire.LongBytes, l)
-	if err == nil {
-		_, err = call.Wait(background)
-	}
 	if err != nil {
-		_ = data.Cancel()
-		_, _ = data.Wait(background) // the first error says why
+		_ = l.data.Cancel()
+		_, _ = l.data.Wait(background) // the first error says why
 		return err
 	}
-	_, err = data.Wait(background)
+	_, derr := l.data.Wait(background)
+	w.peers[rank].using.Add(-held)
+	held = 0
+	w.engine.Notify() // for FlushLocal
+	if _, err = call.Wait(background); err != nil {
+		return err
+	}
+	return derr
+}
+
+// postLong posts the message of a long put or get.
+func (w *Win) postLong(l *longCall, b core.Buffer, rank int) (err error) {
+	if l.kind == wire.PutLong {
+		l.data, err = w.scope.Isend(core.Standard, b, rank, int(l.what.Tag))
+	} else {
+		l.data, err = w.scope.Irecv(b, rank, int(l.what.Tag))
+	}
 	return err
 }
 
@@ -86,6 +96,7 @@ var background = context.Background()
 type longCall struct {
 	kind wire.Kind
 	what wire.Long
+	data core.Request // the message
 }
 
 // Next implements core.Caller.
@@ -99,8 +110,12 @@ func (l *longCall) Returned(_ int, body []byte) (err error, breach bool) {
 	return err, breach
 }
 
-// Ended implements core.Caller.
-func (l *longCall) Ended(error) {}
+// Ended implements core.Caller. The target does not take the message of a call that has failed.
+func (l *longCall) Ended(err error) {
+	if data := l.data; err != nil {
+		go func() { _ = data.Cancel() }() // the engine must not be called within Ended
+	}
+}
 
 // serveLong receives or sends the data of a long put or get. The engine lets no process have more
 // than a few of them under way.

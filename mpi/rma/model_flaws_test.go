@@ -10,6 +10,7 @@ import (
 // flaws are windows that do one thing wrong.
 var flaws = map[string]func(w *rma.Win) window{
 	"a flush does not wait":           func(w *rma.Win) window { return noFlush{w} },
+	"a local flush does not wait":     func(w *rma.Win) window { return noLocalFlush{w} },
 	"accumulates are not atomic":      func(w *rma.Win) window { return notAtomic{w} },
 	"fetches are not atomic":          func(w *rma.Win) window { return fetchNotAtomic{w} },
 	"exclusive locks are shared":      func(w *rma.Win) window { return sharedOnly{w} },
@@ -24,6 +25,10 @@ var flaws = map[string]func(w *rma.Win) window{
 type noFlush struct{ *rma.Win }
 
 func (noFlush) Flush(context.Context, int) error { return nil }
+
+type noLocalFlush struct{ *rma.Win }
+
+func (noLocalFlush) FlushLocal(context.Context, int) error { return nil }
 
 type notAtomic struct{ *rma.Win }
 

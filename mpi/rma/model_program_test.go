@@ -61,7 +61,7 @@ type op struct {
 	cell           int
 	value          int64
 	at, n, stride  int   // bytes of an area: where they begin, how many, how far apart
-	wait           uint8 // 0: ignore the request; 1: wait for it; 2: flush, if that is allowed
+	wait           uint8 // 0: ignore the request; 1: wait for it; 2: flush, and 3: flush locally, if that is allowed
 }
 
 func (o op) String() string {
@@ -101,7 +101,7 @@ func (p *program) phase(r *rand.Rand) phase {
 		}
 		target, at := r.IntN(p.ranks), 0
 		for at < areaBytes/2 && r.IntN(4) > 0 {
-			o := op{origin: origin, target: target, use: u, at: at, n: 1 + r.IntN(200), stride: 1 + r.IntN(3), value: r.Int64(), wait: uint8(r.IntN(3))}
+			o := op{origin: origin, target: target, use: u, at: at, n: 1 + r.IntN(200), stride: 1 + r.IntN(3), value: r.Int64(), wait: uint8(r.IntN(4))}
 			if r.IntN(5) == 0 {
 				o.n, o.stride = areaBytes-at, 1
 			}
@@ -126,7 +126,7 @@ func (p *program) onCell(r *rand.Rand, u use, target, cell int) (ops []op) {
 	for range many {
 		ops = append(ops, op{
 			origin: r.IntN(p.ranks), target: target, use: u, cell: cell,
-			value: 1 + r.Int64N(1000), wait: uint8(r.IntN(3)),
+			value: 1 + r.Int64N(1000), wait: uint8(r.IntN(4)),
 		})
 	}
 	return ops

@@ -25,6 +25,7 @@ type window interface {
 	LockAll(ctx context.Context, a ...rma.Assert) error
 	UnlockAll(ctx context.Context) error
 	Flush(ctx context.Context, rank int) error
+	FlushLocal(ctx context.Context, rank int) error
 	Fence(ctx context.Context, a ...rma.Assert) error
 	Post(g *mpi.Group, a ...rma.Assert) error
 	Start(ctx context.Context, g *mpi.Group, a ...rma.Assert) error
@@ -62,7 +63,7 @@ func play(t *testing.T, at place, p *program, as func(w *rma.Win) window) *outco
 		if p.seed%3 == 0 {
 			win, err = rma.Create(bg, c, mpi.Slice(make([]byte, partBytes(p.ranks))), 1, nil)
 		} else {
-			win, err = rma.Allocate(bg, c, partBytes(p.ranks), 1, nil)
+			win, err = allocate(c, partBytes(p.ranks), 1)
 		}
 		require.NoError(t, err)
 		pl := &player{t: t, c: c, w: as(win), o: o}
@@ -123,7 +124,11 @@ func (pl *player) do(ph *phase, o *op, old *int64, area *[]byte) {
 		require.NoError(pl.t, pl.w.Lock(bg, how, o.target))
 		defer func() { require.NoError(pl.t, pl.w.Unlock(bg, o.target)) }()
 	}
-	r := pl.begin(o, old, area)
+	if o.wait == 3 && (ph.by == byLock || ph.by == byLockAll) {
+		pl.doLocally(o, old, area)
+		return
+	}
+	r := pl.begin(o, o.value, old, area)
 	switch {
 	case o.wait == 1:
 		_, err := r.Wait(bg)
@@ -133,28 +138,45 @@ func (pl *player) do(ph *phase, o *op, old *int64, area *[]byte) {
 	}
 }
 
+// doLocally does an operation and completes it locally: results are there, and other memory may be
+// changed.
+func (pl *player) doLocally(o *op, old *int64, area *[]byte) {
+	value, result := o.value, int64(0)
+	pl.beginAt(o, &value, &result, area)
+	require.NoError(pl.t, pl.w.FlushLocal(bg, o.target))
+	value, *old = -1, result
+	sent := *area
+	if *area = bytes.Clone(sent); o.use == usePutArea {
+		clear(sent)
+	}
+}
+
 // begin begins an operation.
-func (pl *player) begin(o *op, old *int64, area *[]byte) mpi.Request {
+func (pl *player) begin(o *op, value int64, old *int64, area *[]byte) mpi.Request {
+	return pl.beginAt(o, &value, old, area)
+}
+
+// beginAt begins an operation with a number.
+func (pl *player) beginAt(o *op, value, old *int64, area *[]byte) mpi.Request {
 	at := rma.At(o.target, 8*o.cell)
-	value := o.value
 	switch o.use {
 	case useGet:
 		return pl.w.Get(mpi.Value(old), at)
 	case usePut:
-		return pl.w.Put(mpi.Value(&value), at)
+		return pl.w.Put(mpi.Value(value), at)
 	case useAdd:
-		return pl.w.Accumulate(mpi.Value(&value), at, mpi.Sum)
+		return pl.w.Accumulate(mpi.Value(value), at, mpi.Sum)
 	case useFetch:
-		return pl.w.FetchAndOp(mpi.Value(&value), mpi.Value(old), at, mpi.Sum)
+		return pl.w.FetchAndOp(mpi.Value(value), mpi.Value(old), at, mpi.Sum)
 	case useSwap:
 		expect := swapExpects
-		return pl.w.CompareAndSwap(mpi.Value(&value), mpi.Value(&expect), mpi.Value(old), at)
+		return pl.w.CompareAndSwap(mpi.Value(value), mpi.Value(&expect), mpi.Value(old), at)
 	case useReplace:
-		second := -value
-		pl.w.Accumulate(mpi.Value(&value), at, mpi.Replace)
+		second := -*value
+		pl.w.Accumulate(mpi.Value(value), at, mpi.Replace)
 		return pl.w.Accumulate(mpi.Value(&second), at, mpi.Replace)
 	case useSmall:
-		return pl.w.Accumulate(mpi.Slice([]int16{int16(value), -int16(value)}), at, mpi.Sum)
+		return pl.w.Accumulate(mpi.Slice([]int16{int16(*value), -int16(*value)}), at, mpi.Sum)
 	case useCount:
 		x := int64(0)
 		pl.w.Get(mpi.Value(&x), at)

@@ -64,7 +64,7 @@ func TestLong(t *testing.T) {
 	over(t, 2, func(t *testing.T, p *mpi.Process) {
 		c := p.World()
 		most := sizes[len(sizes)-1]
-		w, err := rma.Allocate(bg, c, most+16, 1, nil)
+		w, err := allocate(c, most+16, 1)
 		require.NoError(t, err)
 		other := 1 - c.Rank()
 		for _, n := range sizes {
@@ -120,7 +120,7 @@ func TestTyped(t *testing.T) {
 	over(t, 2, func(t *testing.T, p *mpi.Process) {
 		c := p.World()
 		other := 1 - c.Rank()
-		w, err := rma.Allocate(bg, c, 4*rows*cols, 4, nil)
+		w, err := allocate(c, 4*rows*cols, 4)
 		require.NoError(t, err)
 		here := make([]int32, rows*cols)
 		for i := range here {
@@ -189,7 +189,7 @@ func maxLoc[V int16 | int32 | int64 | float64, I int32 | int64](t *testing.T, c 
 // TestNumbersOfC: accumulates of numbers that Go lacks, and of types with other operators.
 func TestNumbersOfC(t *testing.T) {
 	over(t, 2, func(t *testing.T, p *mpi.Process) {
-		w, err := rma.Allocate(bg, p.World(), 64, 1, nil)
+		w, err := allocate(p.World(), 64, 1)
 		require.NoError(t, err)
 		next := 1 - p.World().Rank()
 		require.NoError(t, w.LockAll(bg))
@@ -238,7 +238,7 @@ func TestConcurrentSums(t *testing.T) {
 
 func sums[T int8 | int32 | uint64 | float32 | float64 | complex128](t *testing.T, c *mpi.Comm) {
 	const rounds, n = 20, 3
-	w, err := rma.Allocate(bg, c, 16*n, 1, nil)
+	w, err := allocate(c, 16*n, 1)
 	require.NoError(t, err)
 	require.NoError(t, w.LockAll(bg))
 	ones := []T{1, 1, 1}

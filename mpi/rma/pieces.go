@@ -25,9 +25,9 @@ func (p *pieces) open() (err error) {
 	return err
 }
 
-// next appends the runs of the next piece in the target's part. They have n bytes; with perRun bytes
-// for each run, that is at most room.
-func (p *pieces) next(runs []apply.Run, room, perRun int) (_ []apply.Run, n int) {
+// next takes the next piece in the target's part, of n bytes. It adds the runs to the list, if there
+// is one, and appends them to runs otherwise. The list and the bytes are at most room.
+func (p *pieces) next(runs []apply.Run, room int, list *wire.RunList) (_ []apply.Run, n int) {
 	size := 1
 	if p.a.kind != wire.Put && p.a.kind != wire.Get {
 		size = p.a.elem.Size()
@@ -35,15 +35,23 @@ func (p *pieces) next(runs []apply.Run, room, perRun int) (_ []apply.Run, n int)
 	for p.a.runs.Left() > 0 {
 		most := size - n%size
 		if most == size { // a new element, which may have two runs
-			if room < size+2*perRun {
+			left := room - n
+			if list != nil {
+				if left -= list.Size() + 2*wire.GroupBytesMax; list.Full() {
+					break
+				}
+			}
+			if left < size {
 				break
 			}
-			most = (room - perRun) / size * size
+			most = left / size * size
 		}
 		off, length := p.a.runs.Next(most)
-		runs = append(runs, apply.Run{Off: p.a.base + off, Len: length})
-		n += length
-		room -= length + perRun
+		if n += length; list != nil {
+			list.Add(uint64(p.a.base+off), uint32(length))
+		} else {
+			runs = append(runs, apply.Run{Off: p.a.base + off, Len: length})
+		}
 	}
 	return runs, n
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
-	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/apply"
 	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/wire"
 )
 
@@ -18,9 +17,10 @@ type remote struct {
 	rank   int
 	a      action
 	pieces pieces
-	runs   []apply.Run
+	list   wire.RunList
 	starts []int // where in the result each call's bytes begin
 	at     int   // where the next one's do
+	free   bool  // the origin's memory is not used any more
 }
 
 // beginCalls begins an operation.
@@ -30,28 +30,37 @@ func (w *Win) beginCalls(a *action, rank int) (core.Request, error) {
 	if err := r.pieces.open(); err != nil {
 		return core.Request{}, err
 	}
-	w.peers[rank].pending.Add(1)
-	q, err := w.scope.Call(rank, false, wire.HeadBytes+2*wire.RunBytes+2*a.runs.Left(), r)
+	p := &w.peers[rank]
+	p.pending.Add(1)
+	p.using.Add(1)
+	q, err := w.scope.Call(rank, false, wire.HeadBytes+2*wire.GroupBytesMax+2*a.runs.Left(), r)
 	if err != nil {
-		w.peers[rank].pending.Add(-1)
+		r.release()
+		p.pending.Add(-1)
 	}
 	return q, err
+}
+
+// release notes that the operation does not use memory of this process any more.
+func (r *remote) release() {
+	if !r.free {
+		r.free = true
+		r.w.peers[r.rank].using.Add(-1)
+	}
 }
 
 // Next implements core.Caller.
 func (r *remote) Next(b []byte, room int) (_ []byte, last bool) {
 	n := 0
+	r.list.Reset()
 	if r.a.kind == wire.Compare {
 		n = r.a.runs.Left()
-		r.runs = append(r.runs[:0], apply.Run{Off: r.a.base, Len: n})
+		r.list.Add(uint64(r.a.base), uint32(n))
 		r.a.runs.Next(n)
 	} else {
-		r.runs, n = r.pieces.next(r.runs[:0], room-wire.HeadBytes, wire.RunBytes)
+		_, n = r.pieces.next(nil, room-wire.HeadBytes, &r.list)
 	}
-	b = wire.Head{Kind: r.a.kind, Op: uint8(r.a.op), Elem: uint8(r.a.elem), Runs: uint16(len(r.runs))}.Append(b)
-	for _, run := range r.runs {
-		b = wire.AppendRun(b, uint64(run.Off), uint32(run.Len))
-	}
+	b = r.list.Append(b, wire.Head{Kind: r.a.kind, Op: uint8(r.a.op), Elem: uint8(r.a.elem)})
 	if r.a.kind == wire.Compare {
 		with, _ := r.a.with.piece()
 		b = append(b, with...)
@@ -63,7 +72,11 @@ func (r *remote) Next(b []byte, room int) (_ []byte, last bool) {
 	}
 	r.starts = append(r.starts, r.at)
 	r.at += n
-	return b, r.a.runs.Left() == 0
+	last = r.a.runs.Left() == 0
+	if last && r.a.out.t == nil {
+		r.release() // all bytes are copied
+	}
+	return b, last
 }
 
 // Returned implements core.Caller.
@@ -93,7 +106,10 @@ func (r *remote) Returned(n int, body []byte) (err error, breach bool) {
 }
 
 // Ended implements core.Caller.
-func (r *remote) Ended(err error) { r.w.ended(r.rank, err) }
+func (r *remote) Ended(err error) {
+	r.release()
+	r.w.ended(r.rank, err)
+}
 
 // ended records the end of an operation at a rank.
 func (w *Win) ended(rank int, err error) {
@@ -128,10 +144,15 @@ func errorOf(r wire.Result) error {
 		return errclass.New(errclass.ProcFailed, "a process died while it held the lock, and what it protects may be half changed")
 	case wire.NotHeld:
 		return errclass.New(errclass.RMASync, "the target says that it is not locked by this process")
+	case wire.NotExposed:
+		return errNotExposed
 	case wire.HeldTwice:
 		return errclass.New(errclass.RMASync, "the target says that it is locked by this process already")
 	}
 	return errclass.New(errclass.Other, "the target could not move the data")
 }
+
+// errNotExposed: operations at a rank must be calls.
+var errNotExposed = errclass.New(errclass.Other, "the target cannot expose its memory to this process")
 
 var errMalformed = errors.New("a request to a window that no process sends")

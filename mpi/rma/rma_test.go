@@ -25,10 +25,16 @@ type place struct {
 	hosts        int // on which the ranks pretend to be; 0: one
 }
 
+// reaching is a place where windows have memory of the program's, which ranks reach by RDMA.
+var reaching = place{"via+shm/memory of the program", "via+shm", 0}
+
+// atPlace is where ranks run.
+var atPlace place
+
 // places are ranks that share memory, and ranks that do not, over each method.
 var places = []place{
 	{"mem/one host", "mem", 0}, {"mem/hosts", "mem", 64}, {"mem/two hosts", "mem", 2},
-	{"via+shm/one host", "via+shm", 0}, {"tcp/hosts", "tcp", 64}, {"tcp/two hosts", "tcp", 2},
+	{"via+shm/one host", "via+shm", 0}, reaching, {"tcp/hosts", "tcp", 64}, {"tcp/two hosts", "tcp", 2},
 }
 
 // farther is a place where a death takes seconds to notice.
@@ -46,7 +52,16 @@ func over(t *testing.T, n int, fn func(t *testing.T, p *mpi.Process)) {
 
 func (at place) run(t *testing.T, n int, fn func(t *testing.T, p *mpi.Process)) {
 	t.Helper()
+	atPlace = at
 	mpitest.Run(t, n, at.options(), fn)
+}
+
+// allocate makes a window as the place wants it.
+func allocate(c *mpi.Comm, bytes, unit int) (*rma.Win, error) {
+	if atPlace == reaching {
+		return rma.Create(bg, c, mpi.Slice(make([]byte, bytes)), unit, nil)
+	}
+	return rma.Allocate(bg, c, bytes, unit, nil)
 }
 
 func (at place) options() mpitest.Options {
@@ -60,7 +75,7 @@ func (at place) options() mpitest.Options {
 // allocated returns an allocated window of n numbers in each rank, and this rank's.
 func allocated(t *testing.T, c *mpi.Comm, n int) (*rma.Win, []int64) {
 	t.Helper()
-	w, err := rma.Allocate(bg, c, 8*n, 8, nil)
+	w, err := allocate(c, 8*n, 8)
 	require.NoError(t, err)
 	return w, numbers(w.Memory())
 }

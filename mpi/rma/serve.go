@@ -22,7 +22,8 @@ type server struct {
 	granted []byte
 
 	mu       sync.Mutex
-	attached []attachment // of a dynamic window, by address; guarded by mu
+	attached []attachment      // of a dynamic window, by address; guarded by mu
+	exposed  map[int][]exposed // to ranks; guarded by mu
 }
 
 // An attachment is memory of a dynamic window.
@@ -47,6 +48,9 @@ func (s *server) Serve(rank int, body []byte, r core.Reply, answer []byte) (_ []
 		return s.unlock(rank, answer), false, nil
 	case wire.PutLong, wire.GetLong:
 		return s.serveLong(rank, &q, r, answer)
+	case wire.Expose:
+		answer, err = s.expose(rank, &q, r, answer)
+		return answer, false, err
 	}
 	answer, err = s.execute(&q, answer)
 	return answer, false, err
@@ -91,6 +95,7 @@ func (s *server) tell(ranks []int, result wire.Result) {
 
 // Lost implements core.Server.
 func (s *server) Lost(rank int) {
+	s.withdrawFrom(rank)
 	if _, ok := s.waiting[rank]; ok {
 		s.tell([]int{rank}, wire.HolderDied)
 	}
@@ -148,20 +153,29 @@ const answerBytesMax = 16 << 10
 // locate finds the bytes of a request, and returns their number.
 func (s *server) locate(q *wire.Request) (n int, _ wire.Result) {
 	s.runs = s.runs[:0]
-	for i := range int(q.Runs) {
-		off, length := q.Run(i)
-		if s.mem(off, uint64(length)) == nil {
-			if s.w.flavor == Dynamic {
-				return 0, wire.NoAttach
-			}
-			return 0, wire.NoRange
+	result := wire.Done
+	q.Runs(func(off uint64, length uint32) bool {
+		switch {
+		case s.mem(off, uint64(length)) == nil:
+			result = s.nowhere()
+		case length > answerBytesMax || n+int(length) > answerBytesMax:
+			result = wire.NoRange // more than any request carries or asks for
+		default:
+			n += int(length)
+			s.runs = append(s.runs, apply.Run{Off: int(off), Len: int(length)})
+			return true
 		}
-		s.runs = append(s.runs, apply.Run{Off: int(off), Len: int(length)})
-		if n += int(length); n > answerBytesMax {
-			return 0, wire.NoRange // more than any request carries or asks for
-		}
+		return false
+	})
+	return n, result
+}
+
+// nowhere is the answer to a request for bytes that the window does not have.
+func (s *server) nowhere() wire.Result {
+	if s.w.flavor == Dynamic {
+		return wire.NoAttach
 	}
-	return n, wire.Done
+	return wire.NoRange
 }
 
 // empty is memory of length 0 that is not nil.

@@ -143,3 +143,54 @@ func takesNoPart(t *testing.T, c *mpi.Comm, w *rma.Win, mine []int64) {
 
 // done tells a rank of the same test process that another is done.
 var done = make(chan struct{})
+
+// TestFlushLocal: the memory of an operation is free before the target has executed it; a result is not.
+func TestFlushLocal(t *testing.T) {
+	held, flushed := make(chan func(), 1), make(chan struct{}) // between the ranks
+	place{"", "tcp", 64}.run(t, 2, func(t *testing.T, p *mpi.Process) {
+		c := p.World()
+		w, err := rma.CreateDynamic(bg, c, nil)
+		require.NoError(t, err)
+		mine, at := make([]int64, 10_000), 0
+		if c.Rank() == 1 {
+			at, err = w.Attach(mpi.Slice(mine))
+			require.NoError(t, err)
+		}
+		require.NoError(t, c.Bcast(bg, mpi.Value(&at), 1))
+		require.NoError(t, w.LockAll(bg))
+		if c.Rank() == 1 {
+			resume := rma.HoldServer(w)
+			held <- resume
+			<-flushed
+		} else {
+			resume := <-held
+			x, ys := int64(7), make([]int64, 3000) // several calls
+			ys[2999] = 8
+			w.Put(mpi.Value(&x), rma.At(1, at))
+			w.Accumulate(mpi.Slice(ys), rma.At(1, at+8), mpi.Sum)
+			require.NoError(t, w.FlushLocal(bg, 1))
+			pending, using := rma.Pending(w, 1)
+			require.Positive(t, pending)
+			require.Zero(t, using)
+			x = -1
+			clear(ys)
+			got := int64(0)
+			w.Get(mpi.Value(&got), rma.At(1, at))
+			_, using = rma.Pending(w, 1)
+			require.Equal(t, 1, using)
+			resume()
+			close(flushed)
+			require.NoError(t, w.FlushLocalAll(bg))
+			require.EqualValues(t, 7, got)
+			require.NoError(t, w.Flush(bg, 1))
+		}
+		require.NoError(t, c.Barrier(bg))
+		require.NoError(t, w.Sync())
+		if c.Rank() == 1 {
+			require.EqualValues(t, 7, mine[0])
+			require.EqualValues(t, 8, mine[3000])
+		}
+		require.NoError(t, w.UnlockAll(bg))
+		require.NoError(t, w.Free(bg))
+	})
+}

@@ -62,6 +62,8 @@ type peer struct {
 	mem     []byte // its memory, if it is within reach
 	atom    atomLock
 	pending atomic.Int32 // operations at it that are not complete
+	using   atomic.Int32 // of these, those that still use memory of this process
+	reach   reach
 	failed  atomic.Pointer[error]
 }
 

@@ -160,6 +160,9 @@ func (p *Proc) call(w *calling) {
 	if !w.waits {
 		p.calls.out++
 	}
+	if w.all {
+		e.ctx.Notify() // for those that wait until the Caller's memory is free
+	}
 	l.postCall(wire.KindCall, b, wire.CallBytes)
 }
 

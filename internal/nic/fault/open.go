@@ -110,8 +110,12 @@ func (d *Device) Unwrap() nic.Device { return d.inner }
 // Injected returns how often a kind of fault was injected on this device.
 func (d *Device) Injected(kind Kind) uint64 { return d.injected[kind] }
 
-// Caps are the wrapped device's.
-func (d *Device) Caps() nic.Caps { return d.inner.Caps() }
+// Caps are the wrapped device's, except that descriptors may be delayed.
+func (d *Device) Caps() nic.Caps {
+	caps := d.inner.Caps()
+	caps.RDMANowBytes = 0
+	return caps
+}
 
 // LocalAddr is the wrapped device's.
 func (d *Device) LocalAddr() string { return d.inner.LocalAddr() }

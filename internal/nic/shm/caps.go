@@ -16,6 +16,7 @@ func (d *Device) Caps() nic.Caps {
 		RDMAWrite:        true,
 		RDMARead:         true,
 		RDMACopies:       true,
+		RDMANowBytes:     rdmaCallBytes,
 		FileWrites:       true,
 		RDMABytesMax:     RDMABytesMax,
 		Reliability:      nic.ReliableReception,

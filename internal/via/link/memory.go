@@ -16,6 +16,8 @@ const (
 	Readable
 	// Writable: write it.
 	Writable
+	// Both: read and write it.
+	Both
 )
 
 // Memory is the memory of an operation as far as the NIC knows it: one region for each
@@ -38,7 +40,7 @@ func (l *Link) Register(m *Memory, bufs [][]byte, access Access, limit int) bool
 			return false
 		}
 		mem, err := l.channel.links.RegisterMem(b, vipl.MemAttributes{
-			Tag: l.channel.tag, RemoteRead: access == Readable, RemoteWrite: access == Writable,
+			Tag: l.channel.tag, RemoteRead: access == Readable || access == Both, RemoteWrite: access == Writable || access == Both,
 		})
 		if err != nil {
 			m.Withdraw()

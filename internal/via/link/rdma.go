@@ -1,6 +1,9 @@
 package link
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/viaduct-hpc/viaduct/internal/via/wire"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
@@ -49,4 +52,47 @@ func (l *Link) RDMA(p *Packet, write bool, piece wire.Piece, off int) (done bool
 		l.channel.links.Give(p)
 	}
 	return done, err
+}
+
+// RDMANowBytes is how much Now moves at most; 0: the NIC cannot do it.
+func (k *packets) RDMANowBytes() int {
+	if !k.caps.UnregisteredSend || !k.caps.RDMARead || !k.caps.RDMAWrite {
+		return 0
+	}
+	return min(k.caps.RDMANowBytes, k.caps.RDMABytesMax)
+}
+
+var (
+	errBehind = fmt.Errorf("link: other packets wait: %w", nic.ErrAgain)
+	errLate   = errors.New("link: the NIC did not finish an RDMA descriptor at once, as its capabilities promise")
+)
+
+// Now reads the peer's memory into mem within the call, or writes it from there: at most RDMANowBytes. After an error
+// any part of the bytes may have been moved. The link stays as it is, also if the peer does not allow the access.
+func (l *Link) Now(write bool, remote nic.Remote, mem []byte) error {
+	switch {
+	case !l.open || !l.reads || !l.writes:
+		return nic.ErrNotConnected
+	case l.channel.vi.SendsOut() > 0:
+		return errBehind
+	}
+	k := &l.channel.links.packets
+	p := k.Take()
+	p.segs = append(p.segs[:0], nic.Segment{Data: mem})
+	d := &p.desc
+	d.Op, d.Flags, d.Segments, d.Remote, d.Status = nic.OpRDMARead, 0, p.segs, remote, nic.StatusPending
+	if write {
+		d.Op = nic.OpRDMAWrite
+	}
+	done, err := l.channel.vi.PostSend(d)
+	switch {
+	case err != nil:
+	case !done:
+		l.Break(errLate)
+		return errLate // the packet returns to the pool later
+	default:
+		err = p.result()
+	}
+	k.Give(p)
+	return err
 }

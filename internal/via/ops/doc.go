@@ -16,6 +16,7 @@
 //	move      moving their bytes, by RDMA or in DATA packets
 //	memory    their memory, and the end of operations that use it
 //	file      messages from files
+//	exposed   memory that peers access without messages
 //	record    from the beginning of an operation to its end
 //	ops       the records
 //	handles   numbers for operations, in packets

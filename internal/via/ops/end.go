@@ -71,7 +71,7 @@ func (o *Ops) Sending() bool {
 }
 
 // Settling reports whether connections are on their way out, or memory is not withdrawn yet.
-func (o *Ops) Settling() bool { return o.links.Live() > 0 || o.settling.Len() > 0 }
+func (o *Ops) Settling() bool { return o.links.Live() > 0 || o.settling.Len()+o.withdrawing.Len() > 0 }
 
 // Abandon ends all operations that are left after the NIC was closed.
 func (o *Ops) Abandon() {

@@ -47,6 +47,10 @@ const (
 	// NICs that implement RDMA by copying. The receiver alone moves all others.
 	SplitBytesMin = 32 << 10
 
+	// ExposuresMax bounds the memory that stays registered for peers (bmi.RemoteAccessor). The NIC needs room for that of
+	// messages.
+	ExposuresMax = 4096
+
 	// HousekeepingPolls is the number of Polls between two looks at the clock.
 	HousekeepingPolls = 128
 )

@@ -32,6 +32,9 @@ type Ops struct {
 	moving   queue.Rounds[*opState] // a part of them was not given to the NIC yet
 	settling queue.Rounds[*opState] // with memory to withdraw
 
+	exposed     int                     // exposures that are not withdrawn
+	withdrawing queue.Rounds[*exposure] // those that a peer is accessing
+
 	larges     handles[*opState]
 	ways       map[*Peer]*bulk.Chooser // of peers that large messages came from
 	freeOps    *opState
@@ -54,6 +57,12 @@ type Peer struct {
 	arriving *parts              // an eager message of several packets that is arriving; nil: none
 	movers   []*opState          // moves in DATA packets, waiting for a credit
 	all      queue.List[opState] // everything not completed but what is in the inbox
+}
+
+// An exposure is memory that is open to a peer (bmi.Exposure).
+type exposure struct {
+	o      *Ops
+	memory link.Memory
 }
 
 // phase says where an operation that did not complete immediately is.

@@ -45,7 +45,7 @@ func (o *Ops) EagerBytes() int { return o.eagerBytes }
 func (o *Ops) Poll() bool {
 	o.budget = RDMAPollBytes
 	did := o.links.Poll()
-	if o.moving.Len()+o.settling.Len() > 0 || o.links.Unfinished() || o.inbox.Holds() {
+	if o.moving.Len()+o.settling.Len()+o.withdrawing.Len() > 0 || o.links.Unfinished() || o.inbox.Holds() {
 		did = o.unfinished() || did
 	}
 	if o.polls++; o.polls%HousekeepingPolls == 0 {
@@ -66,6 +66,10 @@ func (o *Ops) unfinished() (did bool) {
 		o.settleAll()
 		did = true
 	}
+	if o.withdrawing.Len() > 0 {
+		o.withdrawAll()
+		did = true
+	}
 	if o.inbox.Holds() {
 		did = o.inbox.OfferHeld(o.heldTaken) || did
 	}
@@ -74,7 +78,7 @@ func (o *Ops) unfinished() (did bool) {
 
 // Restless reports whether a Poll is due although nothing may arrive.
 func (o *Ops) Restless() bool {
-	return o.moving.Len()+o.settling.Len() > 0 || o.links.Restless()
+	return o.moving.Len()+o.settling.Len()+o.withdrawing.Len() > 0 || o.links.Restless()
 }
 
 // LookAtClock lets the next Poll see which deadlines have passed.

@@ -196,6 +196,9 @@ type Caps struct {
 	// RDMACopies: RDMA is a copy by the processor of the posting side. A message takes half the time if each side moves one
 	// half.
 	RDMACopies bool
+	// RDMANowBytes: an RDMA descriptor of at most so many bytes of memory, posted while no descriptor of the port's send queue is
+	// out, is finished when PostSend returns. StatusRDMAError then leaves the connection as it is. 0: there is no such promise.
+	RDMANowBytes int
 	// FileWrites: an RDMA write may take its bytes from a file (Descriptor.File).
 	FileWrites bool
 	// RDMABytesMax is the largest length of one RDMA descriptor.

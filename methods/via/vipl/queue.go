@@ -37,6 +37,9 @@ func (vi *VI) PostSend(d *Descriptor) (done bool, err error) {
 	return done, err
 }
 
+// SendsOut is how many descriptors of the send queue are posted and have not been returned.
+func (vi *VI) SendsOut() int { return vi.sends }
+
 // RecvDone takes the oldest completed receive off the queue. It returns
 // ErrNotDone if none has completed, a descriptor and an ErrDescriptor if that
 // descriptor failed, and only an ErrDescriptor if nothing is posted.

@@ -6,7 +6,7 @@ import (
 )
 
 // Version is the version of the protocol in this package.
-const Version = 2
+const Version = 3
 
 // Lengths of a HELLO, in bytes: of the part before the card, and the largest card.
 const (

@@ -73,9 +73,9 @@ func samples() []sample {
 	id, to := [16]byte{0: 1, 15: 2}, [16]byte{0: 0xff, 15: 3}
 	const bits = 0xabcd_54321_7654321
 	return []sample{
-		{"hello", KindHello, Hello{Version: 2, Window: 1 << 20, ID: id, To: to, Card: "x"}, "",
-			"0200 0000 00001000 01000000000000000000000000000002 ff000000000000000000000000000003 78"},
-		{"hello_without_card", KindHello, Hello{Version: 2}, "", "0200 0000 00000000" + strings.Repeat("00", 32)},
+		{"hello", KindHello, Hello{Version: 3, Window: 1 << 20, ID: id, To: to, Card: "x"}, "",
+			"0300 0000 00001000 01000000000000000000000000000002 ff000000000000000000000000000003 78"},
+		{"hello_without_card", KindHello, Hello{Version: 3}, "", "0300 0000 00000000" + strings.Repeat("00", 32)},
 		{"eager", KindEager, Eager{Credit: 0xfffffffe, ID: 7, Bits: bits}, "hi", "feffffff 07000000 214365173254cdab 6869"},
 		{"eager_empty", KindEager, Eager{}, "", "00000000 00000000 0000000000000000"},
 		{"rts", KindRTS, RTS{Credit: 1, ID: math.MaxUint32, Bits: bits, Size: math.MaxInt64, Piece: 1 << 24}, "",
@@ -159,10 +159,10 @@ func TestRefused(t *testing.T) {
 		is   error
 		says string
 	}{
-		{KindHello, Hello{Version: 1}.Append(nil), ErrVersion, "the peer speaks 1, this is 2"},
+		{KindHello, Hello{Version: 2}.Append(nil), ErrVersion, "the peer speaks 2, this is 3"},
 		{KindHello, Hello{Version: 256}.Append(nil), ErrVersion, "speaks 256"},
-		{KindHello, Hello{Version: 2, Flags: 1}.Append(nil), ErrReserved, "HELLO"},
-		{KindHello, Hello{Version: 2, Flags: 1 << 15}.Append(nil), ErrReserved, "HELLO"},
+		{KindHello, Hello{Version: 3, Flags: 1}.Append(nil), ErrReserved, "HELLO"},
+		{KindHello, Hello{Version: 3, Flags: 1 << 15}.Append(nil), ErrReserved, "HELLO"},
 		{KindRTS, RTS{}.Append(nil), ErrValue, "RTS of id 0"},
 		{KindRTS, RTS{ID: 1, Size: math.MaxInt64 + 1}.Append(nil), ErrValue, "RTS of 9223372036854775808 bytes"},
 		{KindRTS, change(rts, 28, 1), ErrReserved, "RTS"},

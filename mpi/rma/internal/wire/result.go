@@ -14,11 +14,12 @@ const (
 	NotHeld            // the lock is not held by the caller
 	HeldTwice          // the caller holds the lock, or waits for it, already
 	NotFinished        // the message could not be received or sent
+	NotExposed         // the memory cannot be exposed to the origin
 )
 
 // ParseResult reads an answer.
 func ParseResult(b []byte) (Result, []byte, error) {
-	if len(b) == 0 || b[0] == 0 || Result(b[0]) > NotFinished {
+	if len(b) == 0 || b[0] == 0 || Result(b[0]) > NotExposed {
 		return 0, nil, fmt.Errorf("%w: an answer of %d bytes, without a result", ErrRequest, len(b))
 	}
 	return Result(b[0]), b[1:], nil
