@@ -2,6 +2,7 @@ package object
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/fxamacker/cbor/v2"
 
@@ -12,10 +13,27 @@ import (
 // sides, so that a process cannot make another allocate any amount of memory.
 const BytesMax = 1 << 30
 
+// depthMax is how deep values may lie in each other: pointers, slices and structures.
+const depthMax = 1024
+
+// decoder takes whatever encode returns: as many elements and pairs as fit in a value, and strings
+// that are not UTF-8, too. The number of elements is bounded by the bytes that came.
+var decoder = decoding()
+
+func decoding() cbor.DecMode {
+	m, err := cbor.DecOptions{
+		MaxArrayElements: math.MaxInt32, MaxMapPairs: math.MaxInt32, MaxNestedLevels: depthMax, UTF8: cbor.UTF8DecodeInvalid,
+	}.DecMode()
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return m
+}
+
 // missing is the length that stands for a value that could not be encoded.
 const missing = -1
 
-// encode returns the encoded form of a value.
+// encode returns the encoded form of a value, which decode accepts.
 func encode(v any) ([]byte, error) {
 	b, err := cbor.Marshal(v)
 	switch {
@@ -24,12 +42,15 @@ func encode(v any) ([]byte, error) {
 	case len(b) > BytesMax:
 		return nil, errclass.New(errclass.Count, "a value of type %T has %d bytes in its encoded form, at most %d are sent: send its numbers with package mpi", v, len(b), BytesMax)
 	}
+	if err := decoder.Wellformed(b); err != nil {
+		return nil, errclass.Wrap(errclass.Type, err, "a value of type %T is too deep to be decoded again, at most %d levels are: flatten it", v, depthMax)
+	}
 	return b, nil
 }
 
 // decode stores an encoded value at v, a pointer.
 func decode(b []byte, v any, rank int) error {
-	if err := cbor.Unmarshal(b, v); err != nil {
+	if err := decoder.Unmarshal(b, v); err != nil {
 		return errclass.Wrap(errclass.Type, err, "the value of rank %d does not fit a %s", rank, typeName(v))
 	}
 	return nil
@@ -59,20 +80,11 @@ func lengthOf(b []byte, err error) int64 {
 
 // Encode returns a value in the form in which it travels, for storing it. Decode accepts whatever
 // Encode returns.
-func Encode(v any) ([]byte, error) {
-	b, err := encode(v)
-	if err != nil {
-		return nil, err
-	}
-	if err := cbor.Wellformed(b); err != nil {
-		return nil, errclass.Wrap(errclass.Type, err, "a value of type %T is too large or too deep to be decoded again: store its numbers in an array", v)
-	}
-	return b, nil
-}
+func Encode(v any) ([]byte, error) { return encode(v) }
 
 // Decode stores an encoded value at v, a pointer.
 func Decode(b []byte, v any) error {
-	if err := cbor.Unmarshal(b, v); err != nil {
+	if err := decoder.Unmarshal(b, v); err != nil {
 		return errclass.Wrap(errclass.Type, err, "the stored value does not fit a %s", typeName(v))
 	}
 	return nil
