@@ -26,3 +26,13 @@ func UnderWay(c *Comm) int {
 	defer c.parts.mu.Unlock()
 	return c.parts.underWay
 }
+
+// SendPlan sends the plan of a partitioned message, as another build might.
+func SendPlan(c *Comm, b []byte, dst, tag int) error {
+	return c.coll.SendBytes(core.Standard, b, dst, tagPlan|tag)
+}
+
+// SendChunk sends a chunk of a partitioned message.
+func SendChunk(c *Comm, b []byte, dst, number, chunk int) error {
+	return c.coll.SendBytes(core.Standard, b, dst, division{number: number}.tag(chunk))
+}

@@ -9,7 +9,8 @@ import (
 )
 
 // Partitioned messages (MPI-4.1, 4). The first message of a PsendInit is its plan, for the PrecvInit
-// that matches it. After that, each round sends the message in chunks, each as soon as its
+// that matches it: it says how the message is divided, so two builds that would divide it in different
+// ways understand each other. After that, each round sends the message in chunks, each as soon as its
 // partitions are ready. The tag of a chunk names the PsendInit and the chunk, so rounds of several
 // messages between two processes never mix. The messages of one chunk arrive in the order of the
 // rounds.
@@ -22,7 +23,7 @@ const (
 	chunkBits    = 13                    // of the number of a chunk
 	numbersMax   = 1 << (25 - chunkBits) // how many PsendInits have different numbers
 	chunkBytes   = 512 << 10             // the least that is worth a message
-	planBytes    = 24
+	planBytes    = 32
 	partitionMax = 1 << 30
 )
 
@@ -36,34 +37,35 @@ type partitioned interface {
 	free()
 }
 
-// A division is what both sides know of a partitioned message.
+// A division is what both sides know of a partitioned message. The sender decides how it is divided.
 type division struct {
 	number, partitions, bytes int // of the PsendInit; of its message
+	perChunk                  int // how many partitions are sent in a message
 }
 
-// perChunk returns how many partitions are sent in a message.
-func (p division) perChunk() int {
-	each := p.bytes / p.partitions // the partitions are equal
+// divide divides a message into chunks.
+func divide(number, partitions, bytes int) division {
+	each := bytes / partitions // the partitions are equal
 	n := 1
 	if each < chunkBytes {
-		n = min(p.partitions, (chunkBytes+each-1)/max(each, 1))
+		n = min(partitions, (chunkBytes+each-1)/max(each, 1))
 	}
-	return max(n, (p.partitions+1<<chunkBits-1)>>chunkBits)
+	return division{number, partitions, bytes, max(n, (partitions+1<<chunkBits-1)>>chunkBits)}
 }
 
-func (p division) chunks() int { return (p.partitions + p.perChunk() - 1) / p.perChunk() }
+func (p division) chunks() int { return (p.partitions + p.perChunk - 1) / p.perChunk }
 
 // chunkOf returns the chunk of a byte of the message.
 func (p division) chunkOf(at int) int {
 	if p.bytes == 0 {
 		return 0
 	}
-	return at / (p.bytes / p.partitions) / p.perChunk()
+	return at / (p.bytes / p.partitions) / p.perChunk
 }
 
 // bounds returns where a chunk begins and ends in the message.
 func (p division) bounds(chunk int) (from, to int) {
-	step := p.bytes / p.partitions * p.perChunk()
+	step := p.bytes / p.partitions * p.perChunk
 	return chunk * step, min(chunk*step+step, p.bytes)
 }
 
@@ -72,15 +74,17 @@ func (p division) tag(chunk int) int { return tagChunk | p.number<<chunkBits | c
 func (p division) encode() []byte {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(p.number))
 	b = binary.LittleEndian.AppendUint64(b, uint64(p.partitions))
-	return binary.LittleEndian.AppendUint64(b, uint64(p.bytes))
+	b = binary.LittleEndian.AppendUint64(b, uint64(p.bytes))
+	return binary.LittleEndian.AppendUint64(b, uint64(p.perChunk))
 }
 
 // decodePlan returns the plan in a message of another process.
 func decodePlan(b []byte) (division, error) {
 	at := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
-	p := division{number: int(at(0)), partitions: int(at(1)), bytes: int(at(2))}
-	if at(0) >= numbersMax || at(1) == 0 || at(1) > partitionMax || at(2) > 1<<62 || p.bytes%p.partitions != 0 {
-		return division{}, errclass.New(errclass.Other, "the plan of a partitioned message makes no sense: number %d, %d bytes in %d partitions", at(0), at(2), at(1))
+	p := division{number: int(at(0)), partitions: int(at(1)), bytes: int(at(2)), perChunk: int(at(3))}
+	if at(0) >= numbersMax || at(1) == 0 || at(1) > partitionMax || at(2) > 1<<62 || p.bytes%p.partitions != 0 ||
+		at(3) == 0 || at(3) > at(1) || p.chunks() > 1<<chunkBits {
+		return division{}, errclass.New(errclass.Other, "the plan of a partitioned message makes no sense: number %d, %d bytes in %d partitions, %d of them in a chunk", at(0), at(2), at(1), at(3))
 	}
 	return p, nil
 }
@@ -197,7 +201,7 @@ func (c *Comm) psendInit(b *Buffer, partitions, dst, tag int) (Request, error) {
 	if err != nil {
 		return Request{}, err
 	}
-	s := &psend{c: c, dst: dst, mem: mem, plan: division{number: number, partitions: partitions, bytes: len(mem)}}
+	s := &psend{c: c, dst: dst, mem: mem, plan: divide(number, partitions, len(mem))}
 	s.cond.L = &s.mu
 	s.isset, s.left, s.sends = make([]bool, partitions), make([]int, s.plan.chunks()), make([]core.Request, s.plan.chunks())
 	if s.told, err = c.coll.IsendBytes(core.Standard, s.plan.encode(), dst, tagPlan|tag); err != nil {
@@ -261,7 +265,7 @@ func (s *psend) start(*task) error {
 	defer s.mu.Unlock()
 	clear(s.isset)
 	for i := range s.left {
-		s.left[i] = min(s.plan.perChunk(), s.plan.partitions-i*s.plan.perChunk())
+		s.left[i] = min(s.plan.perChunk, s.plan.partitions-i*s.plan.perChunk)
 	}
 	s.active, s.posted, s.err = true, 0, nil
 	return nil
@@ -279,7 +283,7 @@ func (s *psend) ready(i int) error {
 		return errclass.New(errclass.Arg, "partition %d has been marked as ready already in this round", i)
 	}
 	s.isset[i] = true
-	chunk := i / s.plan.perChunk()
+	chunk := i / s.plan.perChunk
 	if s.left[chunk]--; s.left[chunk] > 0 {
 		return nil
 	}

@@ -1,7 +1,10 @@
 package mpi_test
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -208,5 +211,60 @@ func TestNumbersOfPsends(t *testing.T) {
 		require.NoError(t, last.Pready(0))
 		_, err = last.Wait(bg)
 		require.NoError(t, err)
+	})
+}
+
+// TestPartitionedOfAnotherBuild: a sender that divides its message in another way is understood, and a
+// plan that makes no sense, or is of another length, is an error of the receiver.
+func TestPartitionedOfAnotherBuild(t *testing.T) {
+	plan := func(words ...uint64) (b []byte) {
+		for _, w := range words {
+			b = binary.LittleEndian.AppendUint64(b, w)
+		}
+		return b
+	}
+	bad := [][]byte{
+		plan(5, 10, 100),         // of version 2
+		plan(5, 10, 100, 3, 0),   // longer
+		plan(1<<12, 10, 100, 3),  // the number
+		plan(5, 0, 100, 1),       // no partitions
+		plan(5, 7, 100, 1),       // not equal ones
+		plan(5, 10, 100, 0),      // none in a chunk
+		plan(5, 10, 100, 11),     // more than there are
+		plan(5, 1<<30, 1<<30, 1), // too many chunks
+		plan(5, 10, math.MaxUint64, 3), plan(math.MaxUint64, 10, 100, 3), plan(5, 10, 100, math.MaxUint64),
+		plan(5, 10, 110, 3), // other bytes than the receiver's
+	}
+	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
+		w := p.World()
+		if w.Rank() == 0 {
+			require.NoError(t, mpi.SendPlan(w, plan(5, 10, 100, 3), 1, 0))
+			for chunk, b := range [][]byte{bytes.Repeat([]byte{1}, 30), bytes.Repeat([]byte{2}, 30), bytes.Repeat([]byte{3}, 30), bytes.Repeat([]byte{4}, 10)} {
+				require.NoError(t, mpi.SendChunk(w, b, 1, 5, chunk))
+			}
+			for i, b := range bad {
+				require.NoError(t, mpi.SendPlan(w, b, 1, 1+i))
+			}
+			require.NoError(t, w.Barrier(bg))
+			return
+		}
+		got := make([]byte, 100)
+		r := w.PrecvInit(mpi.Slice(got), 20, 0, 0)
+		require.NoError(t, r.Start())
+		_, err := r.Wait(bg)
+		require.NoError(t, err)
+		want := append(bytes.Repeat([]byte{1}, 30), bytes.Repeat([]byte{2}, 30)...)
+		want = append(append(want, bytes.Repeat([]byte{3}, 30)...), bytes.Repeat([]byte{4}, 10)...)
+		require.Equal(t, want, got)
+		require.NoError(t, r.Free())
+		for i := range bad {
+			r := w.PrecvInit(mpi.Slice(got), 1, 0, 1+i)
+			require.NoError(t, r.Start())
+			_, err := r.Wait(bg)
+			require.Error(t, err, "plan %d", i)
+			require.NoError(t, r.Free())
+		}
+		require.Equal(t, want, got)
+		require.NoError(t, w.Barrier(bg))
 	})
 }
