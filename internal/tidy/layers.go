@@ -110,7 +110,7 @@ var layerTable = []layer{
 	{"mpi/internal/memory", []string{"mpi", "mpi/datatype", "mpi/errclass"}},
 	{"mpi/internal/team", []string{"mpi", "mpi/errclass", "mpi/internal/bridge"}},
 	{"mpi/internal/file/shared", []string{"mpi/errclass", "mpi/internal/team"}},
-	{"mpi/internal/file/exchange", []string{"mpi/errclass", "mpi/internal/memory", "mpi/internal/file/ranges", "mpi/internal/file/storage", "mpi/internal/team", "mpi/internal/file/twophase", "mpi/internal/file/view"}},
+	{"mpi/internal/file/exchange", []string{"mpi/errclass", "mpi/rma/internal/share", "mpi/internal/memory", "mpi/internal/file/ranges", "mpi/internal/file/storage", "mpi/internal/team", "mpi/internal/file/twophase", "mpi/internal/file/view"}},
 	{"mpi/file", []string{"mpi", "internal/mpi/core", "mpi/datatype", "mpi/errclass", "mpi/internal/bridge", "mpi/internal/file/...", "mpi/internal/memory", "mpi/internal/team"}},
 	{"mpi/internal/file/filetest", []string{"mpi/internal/file/ranges", "mpi/internal/file/storage"}},
 	// Checkpoints are files of package file; their format is pure.

@@ -100,7 +100,7 @@ func (j *job) twoPhases(ctx context.Context, hulls []twophase.Span) (int64, erro
 	options := j.options()
 	options.BufferBytes = j.hints.cbBuffer
 	op := &exchange.Op{
-		Team: f.team, Store: f.store, Options: options, Pool: &f.pool,
+		Team: f.team, Store: f.store, Options: options, Pool: &f.pool, Near: &f.near,
 		Plan: twophase.New(hulls, j.hints.aggregators(f.team.Size()), f.store.Layout().Unit, j.hints.cbBuffer),
 		View: j.view, Start: j.start, Mem: j.mem,
 	}

@@ -24,6 +24,7 @@ type File struct {
 	store   storage.File
 	desk    *shared.Desk
 	pool    exchange.Pool
+	near    exchange.Near // of collective operations, in their turn
 	onErr   atomic.Pointer[func(*File, error)]
 	turns   queue // of collective operations
 	sharing queue // of uses of the shared pointer
@@ -150,6 +151,7 @@ func (f *File) close(ctx context.Context) error {
 	if f.written.Load() {
 		err = f.store.Sync(ctx)
 	}
+	f.near.Close()
 	if cerr := f.store.Close(context.WithoutCancel(ctx)); err == nil {
 		err = cerr
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/datatype"
 	"github.com/viaduct-hpc/viaduct/mpi/file"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/file/exchange"
 	"github.com/viaduct-hpc/viaduct/mpi/number"
 )
 
@@ -28,7 +29,12 @@ func TestModel(t *testing.T) {
 				if testing.Short() {
 					rounds = 3
 				}
+				usual := exchange.NearMin
+				defer func() { exchange.NearMin = usual }()
 				for i := range rounds {
+					if exchange.NearMin = usual; i%3 != 0 {
+						exchange.NearMin = 1 // ranks share buffers in small operations, too
+					}
 					s := newScript(seed*100 + i)
 					m := &model{s: s}
 					name := named(fmt.Sprintf("file-%d-%d", seed, i))

@@ -12,6 +12,8 @@ const (
 	TagList   = iota // of a collective operation: which ranges
 	TagMore          // the rest of a long list
 	TagData          // the bytes
+	TagReady         // the buffer of an aggregator can be used by a rank of its host
+	TagDone          // the rank has finished with it
 	TagAsk           // a request to the service on rank 0
 	TagAnswer        // its answer; this tag and those behind it
 )

@@ -192,6 +192,14 @@ func (t *Team) Barrier(ctx context.Context) error {
 	return err
 }
 
+// Hosts returns the hosts of all ranks; "" if one is not known.
+func (t *Team) Hosts() (hosts []string) {
+	for _, p := range t.c.Group().Members() {
+		hosts = append(hosts, p.Card().Host)
+	}
+	return hosts
+}
+
 // Gather returns the numbers of all ranks, those of rank 0 first. All give the same count.
 func (t *Team) Gather(ctx context.Context, mine []int64) ([]int64, error) {
 	if err := t.Broken(); err != nil {

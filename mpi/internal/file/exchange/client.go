@@ -23,6 +23,7 @@ func (o *Op) client(ctx context.Context, d direction) error {
 	n := len(o.Plan.Aggregators)
 	for round := range o.Plan.Rounds {
 		var b batch
+		var near []nearPart
 		for i := range n {
 			// Ranks begin with different aggregators.
 			aggregator := (me*n/o.Team.Size() + i) % n
@@ -36,6 +37,10 @@ func (o *Op) client(ctx context.Context, d direction) error {
 			b.pending = append(b.pending, sendList(o.Team, list, to)...)
 			if from == end {
 				continue
+			}
+			if buf := o.shared(to); buf != nil {
+				near = append(near, nearPart{to, buf, w.Low, from, end, list})
+				continue // when all lists of the round are on their way
 			}
 			mem, direct := o.Mem.Piece(from, end)
 			if !direct {
@@ -55,7 +60,16 @@ func (o *Op) client(ctx context.Context, d direction) error {
 				b.pending = append(b.pending, o.Team.Irecv(mem, to, team.TagData))
 			}
 		}
-		if err := b.wait(ctx, o, d); err != nil {
+		var err error
+		for i := range near {
+			if err = o.copy(ctx, &near[i], d); err != nil {
+				break // the team is broken
+			}
+		}
+		if berr := b.wait(ctx, o, d); err == nil {
+			err = berr
+		}
+		if err != nil {
 			return err
 		}
 	}

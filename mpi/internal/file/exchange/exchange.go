@@ -1,7 +1,7 @@
 // Package exchange carries out the plans of package twophase. Each rank has two roles at the same
 // time, in two goroutines: as a client it sends lists of ranges to the aggregators, and sends or
 // receives their bytes (client.go); as an aggregator it collects the lists of all ranks for its
-// window, and reads or writes the file (write.go, read.go).
+// window, and reads or writes the file (write.go, read.go). Ranks of one host share buffers (near.go).
 //
 // After an error of the file, an aggregator goes on to take part in the exchange, so that no rank
 // waits in vain. After an error of communication the team is broken, and all ranks end.
@@ -26,6 +26,7 @@ type Op struct {
 	Plan    *twophase.Plan
 	Options storage.Options
 	Pool    *Pool
+	Near    *Near
 
 	// Bytes Start to Start+Mem.Size()-1 of the view are read or written.
 	View  *view.View
@@ -35,6 +36,9 @@ type Op struct {
 
 // Write writes. The error is this rank's own.
 func (o *Op) Write(ctx context.Context) error {
+	if err := o.prepare(ctx); err != nil {
+		return err
+	}
 	return o.both(ctx, func() error { return o.client(ctx, sending) }, o.write)
 }
 
@@ -42,11 +46,18 @@ func (o *Op) Write(ctx context.Context) error {
 // bytes behind it are 0.
 func (o *Op) Read(ctx context.Context) (end int64, err error) {
 	end = math.MaxInt64
+	if err := o.prepare(ctx); err != nil {
+		return end, err
+	}
 	err = o.both(ctx, func() error { return o.client(ctx, receiving) }, func(ctx context.Context, me int) (err error) {
 		end, err = o.read(ctx, me)
 		return err
 	})
 	return end, err
+}
+
+func (o *Op) prepare(ctx context.Context) error {
+	return o.Near.prepare(ctx, o.Team, o.Plan, o.Options.BufferBytes)
 }
 
 // both runs both roles.

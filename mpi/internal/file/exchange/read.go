@@ -16,6 +16,7 @@ func (o *Op) read(ctx context.Context, me int) (end int64, failed error) {
 	end = math.MaxInt64
 	var buf []byte
 	defer func() { o.give(buf) }()
+	shared := o.shared(o.Team.Rank())
 	for round := range o.Plan.Rounds {
 		w := o.Plan.Window(me, round)
 		if w.Empty() {
@@ -27,14 +28,20 @@ func (o *Op) read(ctx context.Context, me int) (end int64, failed error) {
 		}
 		all := union(parts)
 		low, high := all.Hull()
-		buf = o.room(buf, high-low)
+		at := shared
+		if at != nil && len(all) > 0 {
+			at = at[low-w.Low : high-w.Low]
+		} else {
+			buf = o.room(buf, high-low)
+			at = buf
+		}
 		if failed == nil {
 			var last int64
-			if last, failed = o.fill(ctx, buf, low, high, all); failed == nil {
+			if last, failed = o.fill(ctx, at, low, high, all); failed == nil {
 				end = min(end, last)
 			}
 		}
-		if err := o.scatter(ctx, buf, low, parts); err != nil {
+		if err := o.scatter(ctx, at, low, parts); err != nil {
 			return end, err
 		}
 	}
@@ -82,10 +89,11 @@ func (o *Op) scatter(ctx context.Context, buf []byte, low int64, parts []part) e
 		pending, staging, bytes = nil, nil, 0
 		return err
 	}
+	pending = o.offer(parts)
 	for _, p := range parts {
 		n := p.list.Bytes()
 		switch {
-		case n == 0:
+		case n == 0, o.isNear(p.rank):
 		case len(p.list) == 1 && p.list[0].Count == 1:
 			off := p.list[0].Off - low
 			pending = append(pending, o.Team.Isend(buf[off:off+n], p.rank, team.TagData))

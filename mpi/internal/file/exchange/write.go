@@ -13,6 +13,7 @@ import (
 func (o *Op) write(ctx context.Context, me int) (failed error) {
 	var buf []byte
 	defer func() { o.give(buf) }()
+	shared := o.shared(o.Team.Rank())
 	for round := range o.Plan.Rounds {
 		w := o.Plan.Window(me, round)
 		if w.Empty() {
@@ -24,12 +25,18 @@ func (o *Op) write(ctx context.Context, me int) (failed error) {
 		}
 		all := union(parts)
 		low, high := all.Hull()
-		buf = o.room(buf, high-low)
-		if err := o.gather(ctx, buf, low, parts); err != nil {
+		at := shared
+		if at != nil && len(all) > 0 {
+			at = at[low-w.Low : high-w.Low]
+		} else {
+			buf = o.room(buf, high-low)
+			at = buf
+		}
+		if err := o.gather(ctx, at, low, parts); err != nil {
 			return err
 		}
 		if failed == nil && len(all) > 0 {
-			failed = o.Store.Write(ctx, all, twophase.Pack(buf, low, all), o.Options)
+			failed = o.Store.Write(ctx, all, twophase.Pack(at, low, all), o.Options)
 		}
 	}
 	return failed
@@ -71,10 +78,11 @@ func (o *Op) gather(ctx context.Context, buf []byte, low int64, parts []part) er
 		staged, staging, lists, bytes = nil, nil, nil, 0
 		return err
 	}
+	direct = o.offer(parts)
 	for _, p := range parts {
 		n := p.list.Bytes()
 		switch {
-		case n == 0:
+		case n == 0, o.isNear(p.rank):
 		case len(p.list) == 1 && p.list[0].Count == 1:
 			off := p.list[0].Off - low
 			direct = append(direct, o.Team.Irecv(buf[off:off+n], p.rank, team.TagData))

@@ -54,6 +54,10 @@ func New(hulls []Span, aggregators []int, unit, buffer int64) *Plan {
 	return p
 }
 
+// Bytes is the length of the span that all ranks together have, and WindowBytes that of a window.
+func (p *Plan) Bytes() int64       { return max(0, p.all.High-p.all.Low) }
+func (p *Plan) WindowBytes() int64 { return p.window }
+
 // roundUp returns the next multiple of unit, or n itself if that would overflow.
 func roundUp(n, unit int64) int64 {
 	if odd := n % unit; odd != 0 && n <= math.MaxInt64-unit {
