@@ -82,6 +82,9 @@ func (e *Endpoint) closedOne() {
 	if e.unclosed.Add(-1) > 0 {
 		return
 	}
+	if e.hide != nil {
+		e.hide()
+	}
 	close(e.closed)
 	e.monitor.Close()
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/bmi/about"
 	"github.com/viaduct-hpc/viaduct/internal/progress"
 )
 
@@ -36,6 +37,7 @@ type Endpoint struct {
 	queue    unexpectedQueue
 
 	monitor progress.Monitor
+	hide    func() // undoes about.Opened
 }
 
 // Open opens an endpoint. It first loads the plugins, if there are any, and then opens
@@ -69,6 +71,9 @@ func Open(ctx context.Context, cfg Config) (*Endpoint, error) {
 			_ = e.Close()
 			return nil, err
 		}
+	}
+	if !e.cfg.Manual { // a simulation has many endpoints, and closes few of them
+		e.hide = about.Opened(e)
 	}
 	return e, nil
 }

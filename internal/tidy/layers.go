@@ -152,6 +152,11 @@ var layerTable = []layer{
 	{"internal/pvfs/badday", nil},
 	{"internal/pvfs/pvfstest", []string{"bmi", "bmi/...", "pvfs/...", "internal/pvfs/...", "_ methods/..."}},
 
+	// Watching: snapshots know bmi, what serves them knows nothing else, and package watch links both.
+	{"internal/watch", []string{"bmi", "bmi/about", "internal/version"}},
+	{"internal/watch/...", []string{"internal/watch", "internal/watch/web"}},
+	{"watch", []string{"bmi/about", "internal/watch/web", "_ internal/watch/..."}},
+
 	// Helpers.
 	{"internal/sim", []string{"internal/race"}},
 	{"internal/emulated", nil}, // tests only

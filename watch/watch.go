@@ -1,0 +1,79 @@
+package watch
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/viaduct-hpc/viaduct/bmi/about"
+	"github.com/viaduct-hpc/viaduct/internal/watch/web"
+)
+
+// Env is the environment variable that says where to serve.
+const Env = "VIADUCT_METRICS"
+
+func init() {
+	about.Register(about.Source{Settings: func(object any) []about.Setting {
+		return []about.Setting{about.FromEnv("watch.metrics", Env, "where the process serves metrics: "+web.Forms)}
+	}})
+	if text := os.Getenv(Env); text != "" {
+		own.complain = os.Stderr
+		about.Changed(func(int) { own.follow(text) })
+	}
+}
+
+// own is the server that the environment asked for.
+var own follower
+
+// A follower serves while there is something to show.
+type follower struct {
+	mu       sync.Mutex
+	complain io.Writer
+	server   *web.Server
+	failed   bool // it said so
+	off      bool // the program serves at a place of its own choice
+}
+
+// follow starts or ends the server. A program that cannot be watched runs on.
+func (f *follower) follow(text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	open := len(about.Live()) > 0
+	switch {
+	case f.server != nil && !open:
+		_ = f.server.Close() // nothing is lost
+		f.server = nil
+	case f.server == nil && open && !f.failed && !f.off:
+		var err error
+		if f.server, err = serve(text); err != nil {
+			f.failed = true
+			fmt.Fprintf(f.complain, "viaduct: %s: %v\n", Env, err)
+		}
+	}
+}
+
+func serve(text string) (*web.Server, error) {
+	w, err := web.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return web.Listen(w)
+}
+
+// Serve serves at a place until stop is called, in place of what the environment says. addr is where it
+// listens.
+func Serve(where string) (addr string, stop func() error, err error) {
+	own.mu.Lock()
+	defer own.mu.Unlock()
+	s, err := serve(where)
+	if err != nil {
+		return "", nil, err
+	}
+	own.off = true
+	if own.server != nil {
+		_ = own.server.Close() // nothing is lost
+		own.server = nil
+	}
+	return s.Addr().String(), s.Close, nil
+}
