@@ -42,6 +42,14 @@ type PeerStats struct {
 	CreditsOwed      int `about:"credits that this side owes the peer"`
 	Refs             int `about:"operations in flight"`
 
+	QueuedSends int           `about:"sends that wait for a connection, a credit or room"`
+	QueuedBytes int           `about:"bytes of them"`
+	Age         time.Duration `about:"how long the connection has been in its state; 0: not known"`
+
+	// The window of a link that the method makes reliable itself; 0 for other methods.
+	WindowBytes   int `about:"bytes that may be under way at once"`
+	InFlightBytes int `about:"bytes under way, which the peer has not acknowledged"`
+
 	// Link counts the work of the connections with the peer while they were in
 	// use. Packets after the end of a connection count in MethodStats alone.
 	Link netstats.Link `about:"what it took to make lossy links reliable"`
@@ -57,6 +65,11 @@ func (p *PeerStats) Add(o *PeerStats) {
 	p.CreditsAvailable += o.CreditsAvailable
 	p.CreditsOwed += o.CreditsOwed
 	p.Refs += o.Refs
+	p.QueuedSends += o.QueuedSends
+	p.QueuedBytes += o.QueuedBytes
+	p.Age = max(p.Age, o.Age)
+	p.WindowBytes += o.WindowBytes
+	p.InFlightBytes += o.InFlightBytes
 	p.Link.Add(&o.Link)
 }
 

@@ -73,6 +73,10 @@ func (c *Context) Notify() {
 	}
 }
 
+// Asleep returns how many calls of TestContext, TestUntil, Test and TestSome sleep, and for how long the
+// first of them has waited.
+func (c *Context) Asleep() (calls int, longest time.Duration) { return c.ep.monitor.Longest(&c.waits) }
+
 var errNoRoom = fmt.Errorf("%w: no room for a result, give a longer slice", ErrInvalid)
 
 // A request is what a caller of a Test function waits for. It lives on the caller's

@@ -115,6 +115,7 @@ func (c *Comm) allreduceNow(in, out *Buffer, op *Op) error {
 	if err := c.checkAllreduce(in, out, op); err != nil {
 		return err
 	}
+	c.coll.Doing(&allreduceNames.blocking)
 	v := c.take(c.number())
 	return c.put(v, v.allreduce(in, out, op))
 }

@@ -16,7 +16,8 @@ type program struct {
 	// neighbours can. It posts them, and end waits for them. A non-blocking operation then needs no
 	// goroutine, which would take the processor from a program that computes meanwhile.
 	start func(v *view) (end func() error)
-	err   error // what is wrong with the arguments; do and start are nil then
+	err   error   // what is wrong with the arguments; do and start are nil then
+	name  *string // of the operation, for those that watch the process; nil: it says none
 }
 
 // run runs all of the program.
@@ -33,17 +34,18 @@ type collective struct{ blocking, nonblocking, persistent string }
 // now runs a collective operation to its end.
 func (c *Comm) now(ctx context.Context, of *collective, root int, b *Buffer, p program) error {
 	call := c.enterIf(of.blocking, root, Undefined, b)
+	p.name = &of.blocking
 	return c.leave(call, c.run(ctx, p))
 }
 
 // later begins a collective operation, or prepares it, as how says.
 func (c *Comm) later(of *collective, root int, b *Buffer, p program, how []Mode) Request {
-	name := of.nonblocking
+	p.name = &of.nonblocking
 	persistent, err := onlyPersistent(how)
 	if persistent {
-		name = of.persistent
+		p.name = &of.persistent
 	}
-	call := c.enterIf(name, root, Undefined, b)
+	call := c.enterIf(*p.name, root, Undefined, b)
 	if p.err != nil {
 		err = p.err
 	}
@@ -64,6 +66,7 @@ func (c *Comm) run(ctx context.Context, p program) error {
 	if p.err != nil {
 		return p.err
 	}
+	c.coll.Doing(p.name)
 	v := c.take(c.number())
 	if endless(ctx) {
 		return c.put(v, p.run(v))
@@ -134,6 +137,7 @@ func (c *Comm) round(p program) (core.Request, *task, error) {
 	if err := c.hold(); err != nil {
 		return core.Request{}, nil, err
 	}
+	c.coll.Doing(p.name)
 	v := c.take(c.number())
 	if p.start != nil {
 		end := p.start(v)

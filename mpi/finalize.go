@@ -59,6 +59,9 @@ func (p *Process) finalize(ctx context.Context) error {
 	}
 	p.ports.closeAll()
 	p.finalized.Store(true)
+	if p.hide != nil {
+		p.hide()
+	}
 	errs = append(errs, p.engine.Close(ctx), p.boot.Finalize(ctx))
 	if err := p.shut(ctx); err != nil {
 		p.log.Debug("mpi: the endpoint was closed with something on its way", "cause", err)

@@ -37,6 +37,9 @@ func Init(ctx context.Context, o Options) (*Process, error) {
 		p.giveUp()
 		return nil, err
 	}
+	if !p.manual {
+		p.hide = p.source().Open()
+	}
 	p.warnExposed(userLog)
 	return p, nil
 }

@@ -46,6 +46,8 @@ type Process struct {
 	initTimeMax time.Duration // limits the wait for spawned processes
 	exposed     string        // why messages between hosts are not protected; "" if they are
 
+	hide func() // undoes watch.Source.Open
+
 	manual    bool        // no call waits: a simulation drives the endpoint
 	strangers atomic.Bool // there are or were connections to processes of other jobs
 	ending    atomic.Bool // Finalize has been called

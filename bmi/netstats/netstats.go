@@ -10,6 +10,7 @@ type Link struct {
 	SegmentsReceived uint64 `about:"segments received, each counted once"`
 	Retransmitted    uint64 `about:"transmissions of segments beyond the first"`
 	TimedOut         uint64 `about:"transmissions declared lost because nothing arrived any more; other losses are inferred from the arrival of later segments"`
+	Lost             uint64 `about:"transmissions declared lost because later ones arrived"`
 	Spurious         uint64 `about:"retransmissions that were not needed"`
 	Duplicates       uint64 `about:"segments that had arrived before"`
 	Refused          uint64 `about:"segments for which there was no room, and which had to be sent again"`
@@ -32,6 +33,7 @@ func (s *Link) Add(o *Link) {
 	s.SegmentsReceived += o.SegmentsReceived
 	s.Retransmitted += o.Retransmitted
 	s.TimedOut += o.TimedOut
+	s.Lost += o.Lost
 	s.Spurious += o.Spurious
 	s.Duplicates += o.Duplicates
 	s.Refused += o.Refused

@@ -31,6 +31,9 @@ func (m *Monitor) Wait(check Condition, list *List, w *Waiter, limit time.Durati
 			w, own = waiters.Get().(*Waiter), true
 			w.Reset()
 		}
+		if !met {
+			w.since = start
+		}
 		switch {
 		case !hold:
 			met = m.block(check, list, w, deadline)

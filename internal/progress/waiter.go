@@ -14,6 +14,7 @@ type Waiter struct {
 	registered atomic.Bool
 	cancelled  atomic.Bool
 	sleepsOn   atomic.Pointer[Engine] // the method that the goroutine may be sleeping on
+	since      time.Duration          // when it began to wait, on the monitor's clock; written while not registered
 }
 
 // Init prepares a new Waiter.
@@ -67,6 +68,20 @@ type List struct {
 
 // Waiting reports whether there is anything to wake.
 func (l *List) Waiting() bool { return l.n.Load() != 0 }
+
+// Longest returns how many goroutines of a list are asleep, and for how long the first of them has waited.
+func (m *Monitor) Longest(l *List) (waiting int, longest time.Duration) {
+	if !l.Waiting() {
+		return 0, 0
+	}
+	now := m.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, w := range l.all {
+		longest = max(longest, now-w.since)
+	}
+	return len(l.all), longest
+}
 
 // waiterSet is an unordered set. The index selects the element of Waiter.pos that belongs to this set.
 type waiterSet []*Waiter

@@ -115,12 +115,16 @@ func endpoint(ep *bmi.Endpoint, sum counts, now time.Time) Endpoint {
 }
 
 func peerOf(p *bmi.PeerStats, now time.Time) Peer {
-	return Peer{
+	one := Peer{
 		Method: p.Method, Address: p.Addr, State: p.State,
-		Credits:         p.CreditsAvailable,
-		Retransmissions: p.Link.Retransmitted, Lost: p.Link.TimedOut, RoundTrip: p.Link.RoundTripP50,
+		Credits: p.CreditsAvailable, Window: p.WindowBytes, QueuedSends: p.QueuedSends, QueuedBytes: p.QueuedBytes,
+		Retransmissions: p.Link.Retransmitted, Lost: p.Link.Lost + p.Link.TimedOut, RoundTrip: p.Link.RoundTripP50,
 		BytesSent: p.BytesSent, BytesReceived: p.BytesReceived, MessagesSent: p.MessagesSent, MessagesReceived: p.MessagesReceived,
 	}
+	if p.Age > 0 {
+		one.Since = now.Add(-p.Age)
+	}
+	return one
 }
 
 // counts are sums by name. Several objects of a process can count the same.

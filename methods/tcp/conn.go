@@ -121,7 +121,7 @@ func (m *method) open(c *conn) {
 	m.timers.Stop(&c.timer)
 	if r := c.r; r != nil {
 		m.endDial(r)
-		r.failed = nil
+		r.failed, r.since = nil, m.clock()
 		r.count.Connects++
 		bmi.Report(m.host, bmi.Connected, r.name)
 		m.markDirty(c)
@@ -135,6 +135,7 @@ func (m *method) end(c *conn, err error) {
 		return
 	}
 	if c.state == connOpen && c.r != nil {
+		c.r.since = m.clock()
 		c.r.count.Disconnects++
 		bmi.Report(m.host, bmi.Disconnected, c.r.name)
 	}

@@ -27,7 +27,7 @@ type dial struct {
 func (m *method) startDial(r *remote) {
 	d := &dial{r: r, until: m.clock() + m.opts.ConnectTimeout, pause: retryMin}
 	d.owner = d
-	r.dial = d
+	r.dial, r.since = d, m.clock()
 	m.timers.Set(&d.timer, d.until)
 	m.dialNext(d)
 }
@@ -119,6 +119,7 @@ func (m *method) opening(c *conn) {
 func (m *method) dialFailed(d *dial, cause error) {
 	r := d.r
 	m.abandonDial(r)
+	r.since = m.clock()
 	m.errors.ConnectFailed++
 	r.failed = r.connectError(cause)
 	m.failAll(r, r.failed)

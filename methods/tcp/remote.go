@@ -3,6 +3,7 @@ package tcp
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/inbox"
@@ -21,8 +22,9 @@ type remote struct {
 
 	name    string // the address, with scheme
 	targets []target
-	dial    *dial // running; nil: none
-	failed  error // how the latest connection, or attempt, ended; nil while there is a connection
+	dial    *dial         // running; nil: none
+	since   time.Duration // when the connection, or the attempt to make one, began or ended; 0: there was none
+	failed  error         // how the latest connection, or attempt, ended; nil while there is a connection
 
 	timer // while gone, and early messages are left
 
@@ -92,7 +94,7 @@ func (m *method) remoteOf(c *conn) (*remote, error) {
 		return nil, err
 	}
 	r.passive = true
-	r.c, c.r = c, r
+	r.c, c.r, r.since = c, r, m.clock()
 	r.count.Connects++
 	bmi.Report(m.host, bmi.Connected, r.name)
 	return r, nil

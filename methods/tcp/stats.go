@@ -25,7 +25,7 @@ func (t *traffic) sent(op *bmi.Op) {
 
 // Stats returns the counts (bmi.Statser).
 func (m *method) Stats(peers []bmi.PeerStats) (bmi.MethodStats, []bmi.PeerStats) {
-	total := m.past
+	total, now := m.past, m.clock()
 	s := bmi.MethodStats{
 		Method:        m.name,
 		Errors:        m.errors,
@@ -36,13 +36,21 @@ func (m *method) Stats(peers []bmi.PeerStats) (bmi.MethodStats, []bmi.PeerStats)
 	for r := range m.known() {
 		total.Add(&r.count.Traffic)
 		s.Peers++
-		peers = append(peers, bmi.PeerStats{
-			Method:  m.name,
-			Addr:    r.name,
-			State:   r.state().String(),
-			Traffic: r.count.Traffic,
-			Refs:    r.sends.Len() + r.inbox.Recvs(),
-		})
+		p := bmi.PeerStats{
+			Method:      m.name,
+			Addr:        r.name,
+			State:       r.state().String(),
+			Traffic:     r.count.Traffic,
+			Refs:        r.sends.Len() + r.inbox.Recvs(),
+			QueuedSends: r.sends.Len(),
+		}
+		for s := r.sends.First(); s != nil; s = s.links.Next() {
+			p.QueuedBytes += max(s.op.Size-s.sent, 0)
+		}
+		if r.since > 0 {
+			p.Age = now - r.since
+		}
+		peers = append(peers, p)
 	}
 	s.Traffic = total.Traffic
 	return s, peers

@@ -2,6 +2,7 @@ package core
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"github.com/viaduct-hpc/viaduct/internal/mpi/core/wire"
 	"github.com/viaduct-hpc/viaduct/internal/queue"
@@ -26,6 +27,16 @@ type Scope struct {
 	with           []*Scope       // scopes that are revoked or broken with this one
 	anys           queue.List[op] // posted receives from any source
 	server         Server         // executes calls; nil if there is none
+
+	doing atomic.Pointer[string] // see Doing
+}
+
+// Doing notes the name of the operation that the scope's messages belong to from now on, for Engine.Blocked.
+// The names of repeated operations should be the same strings: then it costs a look.
+func (s *Scope) Doing(name *string) {
+	if s.doing.Load() != name {
+		s.doing.Store(name)
+	}
 }
 
 // OpenScope makes a scope. rank is this process's rank in its group, which its sends carry.

@@ -106,4 +106,6 @@ func (p *port) connection(ev *nic.Event) {
 func (p *port) RDMAUsable() bool { return nic.RDMAUsable(p.inner) }
 
 // LinkStats implements nic.LinkCounter for the port below.
+func (p *port) Window() (most, used int) { return nic.WindowOf(p.inner) }
+
 func (p *port) LinkStats() netstats.Link { return nic.LinkStatsOf(p.inner) }

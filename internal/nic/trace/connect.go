@@ -113,4 +113,6 @@ func (d *Device) event(p *port, ev *nic.Event) {
 func (p *port) RDMAUsable() bool { return nic.RDMAUsable(p.Port) }
 
 // LinkStats implements nic.LinkCounter for the port below.
+func (p *port) Window() (most, used int) { return nic.WindowOf(p.Port) }
+
 func (p *port) LinkStats() netstats.Link { return nic.LinkStatsOf(p.Port) }

@@ -10,6 +10,7 @@ var (
 	_ nic.LinkCounter   = (*Device)(nil)
 	_ nic.LinkCounter   = (*Port)(nil)
 	_ nic.PacketCounter = (*Device)(nil)
+	_ nic.Windowed      = (*Port)(nil)
 )
 
 // linkCount sums up the counts of lanes.
@@ -30,7 +31,7 @@ func (n *linkCount) add(c *conn) {
 func (n *linkCount) stats() netstats.Link {
 	return netstats.Link{
 		SegmentsSent: n.Sent, SegmentsReceived: n.Arrived,
-		Retransmitted: n.Resent, TimedOut: n.Timeouts, Spurious: n.Stats.Spurious,
+		Retransmitted: n.Resent, TimedOut: n.Timeouts, Lost: n.Stats.Lost, Spurious: n.Stats.Spurious,
 		Duplicates: n.Stats.Duplicates, Refused: n.Stats.Refused,
 		AcksSent: n.Stats.AcksSent, AcksReceived: n.AcksTaken,
 		RoundTrips:   n.trips.Count(),
@@ -60,6 +61,18 @@ func (p *Port) LinkStats() netstats.Link {
 		return p.last
 	}
 	return p.conn.linkStats()
+}
+
+// Window implements nic.Windowed: the sums of both lanes.
+func (p *Port) Window() (most, used int) {
+	if p.conn == nil {
+		return 0, 0
+	}
+	for lane := range p.conn.lanes {
+		m, u := p.conn.lanes[lane].Window()
+		most, used = most+m, used+u
+	}
+	return most, used
 }
 
 func (c *conn) linkStats() netstats.Link {

@@ -170,7 +170,11 @@ func (w *worker) run(m *bmi.Unexpected) {
 			}
 		}
 		if c.Request != nil {
-			s.count.took(c.Request.Op(), time.Since(began))
+			took := time.Since(began)
+			s.count.took(c.Request.Op(), took)
+			if s.opt.Slow > 0 && took >= s.opt.Slow {
+				s.slow.Warn("pvfs: a request took long", "op", c.Request.Op().String(), "client", s.origin(m.From), "took", took)
+			}
 		}
 	}()
 	h, req, err := proto.ParseRequest(m.Data)

@@ -62,6 +62,9 @@ type ServerOptions struct {
 	// DrainTime is how long a stop waits for requests and flows under way; 0 is 10 s. After that they are cut off.
 	DrainTime time.Duration
 
+	// Slow is the time from which a request is logged as slow, at most one in ten seconds; 0: none is.
+	Slow time.Duration
+
 	// Refusals counts and logs refused requests; nil: the server has a counter of its own.
 	Refusals *refusal.Counter
 

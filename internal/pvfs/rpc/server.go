@@ -3,11 +3,13 @@ package rpc
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/seldom"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
@@ -29,6 +31,7 @@ type Server struct {
 	replies replies
 	buffers flowBuffers
 	count   counters
+	slow    *slog.Logger // opt.Log, for slow requests alone
 	served  atomic.Bool
 
 	mu       sync.Mutex
@@ -80,6 +83,8 @@ func NewServer(ep *bmi.Endpoint, handle Handler, opt ServerOptions) *Server {
 	s := &Server{ep: ep, handle: handle, opt: opt.withDefaults(), pumps: make(map[*pump]struct{}), all: make(map[*worker]struct{})}
 	s.base, s.cancel = context.WithCancel(context.Background())
 	s.changed.L = &s.mu
+	began := time.Now()
+	s.slow = slog.New(seldom.Handler(s.opt.Log.Handler(), slog.LevelWarn, func() time.Duration { return time.Since(began) }))
 	s.standIn.timer = time.AfterFunc(time.Hour, s.lookForLeader)
 	s.standIn.timer.Stop()
 	s.kinds[kindPlain] = kind{newBacklog(ep.SourceAddr), places{most: s.opt.Workers}}

@@ -33,6 +33,8 @@ type OpStats struct {
 	Failed   uint64        // answered with a status other than 0, except those in Nothing
 	Nothing  uint64        // answered that the name or attribute does not exist
 	Time     time.Duration // total, in the handler
+	Latency  Latencies     // of those that ended
+	Active   int64         // requests in their handlers
 }
 
 // opsMax is larger than every operation code.
@@ -40,17 +42,25 @@ const opsMax = 64
 
 // counters are the source of ServerStats.
 type counters struct {
-	ops [opsMax]struct{ requests, failures, nothing, ns atomic.Uint64 }
+	ops [opsMax]struct {
+		requests, failures, nothing, ns, ended atomic.Uint64
+		latency                                histogram
+	}
 
 	panics, flowsFailed, bytesIn, bytesOut atomic.Uint64
 }
 
 // came, failed, foundNothing and took count a request, its result and its duration. The operation exists, because a request with
 // another one does not decode.
-func (c *counters) came(op proto.Op)                  { c.ops[op%opsMax].requests.Add(1) }
-func (c *counters) failed(op proto.Op)                { c.ops[op%opsMax].failures.Add(1) }
-func (c *counters) foundNothing(op proto.Op)          { c.ops[op%opsMax].nothing.Add(1) }
-func (c *counters) took(op proto.Op, d time.Duration) { c.ops[op%opsMax].ns.Add(uint64(d)) }
+func (c *counters) came(op proto.Op)         { c.ops[op%opsMax].requests.Add(1) }
+func (c *counters) failed(op proto.Op)       { c.ops[op%opsMax].failures.Add(1) }
+func (c *counters) foundNothing(op proto.Op) { c.ops[op%opsMax].nothing.Add(1) }
+func (c *counters) took(op proto.Op, d time.Duration) {
+	o := &c.ops[op%opsMax]
+	o.ns.Add(uint64(d))
+	o.latency.add(d)
+	o.ended.Add(1)
+}
 
 // Stats returns the counts since the server was made.
 func (s *Server) Stats() ServerStats {
@@ -68,9 +78,11 @@ func (s *Server) Stats() ServerStats {
 		FlowMemory:  s.buffers.total(),
 	}
 	for i := range c.ops {
+		ended := c.ops[i].ended.Load() // before requests, so that it is not larger
 		if n := c.ops[i].requests.Load(); n > 0 {
 			st.Ops[proto.Op(i)] = OpStats{
 				Requests: n, Failed: c.ops[i].failures.Load(), Nothing: c.ops[i].nothing.Load(), Time: time.Duration(c.ops[i].ns.Load()),
+				Latency: c.ops[i].latency.read(), Active: int64(n - ended),
 			}
 		}
 	}

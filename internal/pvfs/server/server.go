@@ -191,6 +191,7 @@ func (s *Server) Serve(ctx context.Context, ep *bmi.Endpoint) error {
 	defer s.closePeers()
 	calls := rpc.NewServer(ep, s.Handle, opt)
 	s.calls.Store(calls)
+	defer s.source().Open()()
 	s.greetNeighbours()
 	s.work.Go(s.recover)
 	s.work.Go(s.sweepWithdrawals)

@@ -205,6 +205,10 @@ func (l *Link) port() nic.Port {
 // Stats are the counts of the present connection.
 func (l *Link) Stats() netstats.Link { return nic.LinkStatsOf(l.port()) }
 
+// Window returns how many bytes may be under way at once, and how many are; zeros if the provider has no
+// such limit.
+func (l *Link) Window() (most, used int) { return nic.WindowOf(l.port()) }
+
 // Source is the network address of a peer that connected to us; not valid if the
 // provider knows none.
 func (l *Link) Source() netip.AddrPort {

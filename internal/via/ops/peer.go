@@ -57,7 +57,14 @@ func (o *Ops) Stats(each []bmi.PeerStats) (bmi.MethodStats, []bmi.PeerStats) {
 		PostedRecvs:   o.inbox.Recvs(),
 		EarlyMessages: o.inbox.Early(),
 	}
-	each = o.Peers.Stats(&s, each, func(p *peers.Peer) int { return of(p).inbox.Recvs() })
+	each = o.Peers.Stats(&s, each, func(p *peers.Peer, s *bmi.PeerStats) {
+		r := of(p)
+		s.Refs += r.inbox.Recvs()
+		s.QueuedSends = r.sends.Len()
+		for op := r.sends.First(); op != nil; op = op.queued.Next() {
+			s.QueuedBytes += op.op.Size - op.offset
+		}
+	})
 	info := o.links.SystemInfo()
 	s.Link, s.Packets = info.Link, info.Packets
 	s.Own = append(about.Counts("vi", info), nic.OwnCountsOf(o.links.Device())...)

@@ -86,6 +86,7 @@ type Peer struct {
 	pastLinks *netstats.Link // of links that are out of use; nil: they counted nothing
 
 	machine peer.Machine
+	since   time.Duration // when the state of machine began; 0: it is the first
 	// failed is how the latest connection, or attempt, ended; nil while there is
 	// one, and before the first.
 	failed error

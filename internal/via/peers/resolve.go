@@ -111,9 +111,10 @@ func (ps *Peers) InRange(record bmi.Peer, pattern string) (bool, error) {
 	return ok, nil
 }
 
-// Stats adds up what the peers counted, and appends the statistics of each (bmi.Statser). recvs
-// is how many receives are posted for a peer.
-func (ps *Peers) Stats(total *bmi.MethodStats, each []bmi.PeerStats, recvs func(*Peer) int) []bmi.PeerStats {
+// Stats adds up what the peers counted, and appends the statistics of each (bmi.Statser). add
+// adds what the owner of the peer knows.
+func (ps *Peers) Stats(total *bmi.MethodStats, each []bmi.PeerStats, add func(*Peer, *bmi.PeerStats)) []bmi.PeerStats {
+	now := ps.Clock()
 	total.Traffic = ps.past
 	for p := range ps.All() {
 		count := p.count()
@@ -123,16 +124,22 @@ func (ps *Peers) Stats(total *bmi.MethodStats, each []bmi.PeerStats, recvs func(
 			total.Connected++
 		}
 		credits := p.Link.Credits()
-		each = append(each, bmi.PeerStats{
+		s := bmi.PeerStats{
 			Method:           ps.Scheme,
 			Addr:             p.name,
 			State:            p.machine.State().String(),
 			Traffic:          count,
 			CreditsAvailable: credits.Available(),
 			CreditsOwed:      credits.Owed(),
-			Refs:             p.machine.Refs() + recvs(p),
+			Refs:             p.machine.Refs(),
 			Link:             p.linkStats(),
-		})
+		}
+		s.WindowBytes, s.InFlightBytes = p.Link.Window()
+		if p.since > 0 {
+			s.Age = now - p.since
+		}
+		add(p, &s)
+		each = append(each, s)
 	}
 	return each
 }

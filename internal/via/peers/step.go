@@ -13,7 +13,11 @@ import (
 // actions of a step within a step come after those that are still to be done.
 func (ps *Peers) Step(p *Peer, ev peer.Event) {
 	before := len(ps.actions)
-	ps.stepped = p.machine.Step(ps.Clock(), ev, ps.stepped[:0])
+	now, was := ps.Clock(), p.machine.State()
+	ps.stepped = p.machine.Step(now, ev, ps.stepped[:0])
+	if p.machine.State() != was {
+		p.since = now
+	}
 	for _, a := range ps.stepped {
 		ps.actions = append(ps.actions, action{p, a})
 	}

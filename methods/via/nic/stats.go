@@ -34,6 +34,20 @@ func PacketStatsOf(d Device) netstats.Packets {
 	return netstats.Packets{}
 }
 
+// A Windowed is a Port that limits what is under way, because its network can lose it.
+type Windowed interface {
+	// Window returns how many bytes may be under way at once, and how many are.
+	Window() (most, used int)
+}
+
+// WindowOf returns the window of a Port; zeros if it has none.
+func WindowOf(port any) (most, used int) {
+	if w, ok := port.(Windowed); ok {
+		return w.Window()
+	}
+	return 0, 0
+}
+
 // An OwnCounter is a Device with counters that other devices do not have.
 type OwnCounter interface {
 	// OwnCounts returns them. Their names begin with "nic.".

@@ -102,6 +102,9 @@ func (l *Lane[S]) SetSegmentBytes(n int) { l.opts.SegmentBytes = orDefault(n, Se
 // Trips returns the measured round trips.
 func (l *Lane[S]) Trips() *Histogram { return &l.trips }
 
+// Window returns how many bytes may be under way at once, and how many are.
+func (l *Lane[S]) Window() (most, used int) { return l.opts.Congestion.Window(), l.bytes }
+
 // Stats returns the counts so far.
 func (l *Lane[S]) Stats() Stats { return l.stats }
 
