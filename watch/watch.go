@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/viaduct-hpc/viaduct/bmi/about"
+	_ "github.com/viaduct-hpc/viaduct/internal/watch/prom" // /metrics
 	"github.com/viaduct-hpc/viaduct/internal/watch/web"
 )
 

@@ -13,6 +13,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/cli"
 	_ "github.com/viaduct-hpc/viaduct/methods/tcp" // tcp, tcps
 	_ "github.com/viaduct-hpc/viaduct/methods/via" // via+shm
+	_ "github.com/viaduct-hpc/viaduct/watch"       // VIADUCT_METRICS
 )
 
 func main() {

@@ -15,6 +15,7 @@ import (
 	_ "github.com/viaduct-hpc/viaduct/methods/tcp" // tcp, tcps
 	_ "github.com/viaduct-hpc/viaduct/methods/via" // via+shm, via+udp
 	_ "github.com/viaduct-hpc/viaduct/plugins"     // what BMI_PLUGINS names
+	_ "github.com/viaduct-hpc/viaduct/watch"       // VIADUCT_METRICS
 )
 
 func main() {

@@ -12,6 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/cli/pvfsd"
 	_ "github.com/viaduct-hpc/viaduct/methods/tcp" // tcp, tcps
 	_ "github.com/viaduct-hpc/viaduct/methods/via" // via+shm, via+udp
+	_ "github.com/viaduct-hpc/viaduct/watch"       // VIADUCT_METRICS
 )
 
 // gcPercent is how much the heap may grow, in percent, between two runs of the garbage collector,

@@ -200,18 +200,18 @@ var layerTable = []layer{
 	{"internal/cli/manner", []string{"internal/cli/program"}}, // for tests
 	{"internal/cli/program", []string{"bmi", "internal/version", "internal/environ", "internal/units"}},
 	{"internal/cli/pvfs", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/client", "pvfs/credential", "pvfs/usercert", "internal/pvfs/rpc", "internal/pvfs/fuse", "pvfs/config", "pvfs/proto", "internal/environ", "internal/units"}},
-	{"internal/cli/pvfsd", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "internal/pvfs/server", "internal/pvfs/store", "internal/pvfs/rpc", "pvfs/client", "pvfs/config", "pvfs/credential", "pvfs/proto", "internal/fault", "internal/hostlist", "internal/keyfile", "internal/sharedkey", "internal/environ", "internal/units"}},
+	{"internal/cli/pvfsd", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "internal/pvfs/server", "internal/pvfs/store", "internal/pvfs/rpc", "pvfs/client", "pvfs/config", "pvfs/credential", "pvfs/proto", "internal/fault", "internal/hostlist", "internal/keyfile", "internal/sharedkey", "internal/environ", "internal/units", "internal/watch/web", "watch"}},
 	{"internal/cli/genkey.go", []string{"internal/cli/program", "internal/hostlist", "internal/keyfile", "internal/nic/udp/secure"}}, // the format of keys, and no method
 	{"internal/cli/...", []string{"bmi", "internal/dashes", "internal/verdict", "plugins/...", "internal/plugins/process", "methods/methodtest", "internal/cli/...", "internal/perf/...", "internal/environ", "internal/units"}},
 
 	// Programs choose the methods that they carry.
-	{"cmd/...", []string{"bmi", "internal/dashes", "internal/mpi/launch/...", "mpi/...", "pvfs/...", "plugins/...", "internal/cli/...", "internal/mpiperf/...", "internal/perf/...", "_ methods/..."}},
+	{"cmd/...", []string{"bmi", "internal/dashes", "internal/mpi/launch/...", "mpi/...", "pvfs/...", "plugins/...", "internal/cli/...", "internal/mpiperf/...", "internal/perf/...", "_ methods/...", "_ watch"}},
 	{"bench/internal/scale", []string{"mpi/coll", "internal/mpi/collsim", "mpi/datatype", "mpi/reduce"}},
 	{"bench/collectives", []string{"bench/internal/scale"}},
 	{"bench/steps/traced", []string{"bmi", "mpi", "mpi/boot", "internal/nic/shm", "_ methods/..."}},
 	{"bench/steps/...", []string{"bmi", "mpi", "mpi/boot", "_ methods/..."}},
 	{"bench/...", []string{"bmi", "mpi", "mpi/checkpoint", "plugins", "pvfs/client", "pvfs/config", "pvfs/proto", "internal/pvfs/datatype", "internal/tcp/wire", "bench/...", "internal/netns", "internal/perf/...", "_ methods/..."}},
-	{"examples/...", []string{"internal/mpi/pmi/hydratest", "internal/programs", "internal/logtext", "bmi", "mpi/...", "plugins", "examples/...", "_ methods/..."}},
+	{"examples/...", []string{"internal/mpi/pmi/hydratest", "internal/programs", "internal/logtext", "bmi", "mpi/...", "plugins", "examples/...", "_ methods/...", "_ watch"}},
 	{"tools/dist", []string{"internal/cli", "internal/cli/pvfs", "internal/cli/pvfsd", "internal/mpiperf/command", "internal/version", "internal/mpi/launch/command"}}, // a module of its own
 	{"tools/...", []string{"internal/tiers", "internal/references", "mpi/datatype", "mpi/reduce"}},
 }

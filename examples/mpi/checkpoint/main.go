@@ -19,6 +19,7 @@ import (
 	_ "github.com/viaduct-hpc/viaduct/methods/via" // via+shm, via+udp
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/checkpoint"
+	_ "github.com/viaduct-hpc/viaduct/watch" // VIADUCT_METRICS
 )
 
 var (

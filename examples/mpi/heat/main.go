@@ -29,6 +29,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/checkpoint"
 	_ "github.com/viaduct-hpc/viaduct/plugins" // what BMI_PLUGINS names
+	_ "github.com/viaduct-hpc/viaduct/watch"   // VIADUCT_METRICS
 )
 
 func main() {

@@ -18,6 +18,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/file"
 	"github.com/viaduct-hpc/viaduct/mpi/topo"
 	_ "github.com/viaduct-hpc/viaduct/plugins" // what BMI_PLUGINS names
+	_ "github.com/viaduct-hpc/viaduct/watch"   // VIADUCT_METRICS
 )
 
 func main() {

@@ -24,6 +24,7 @@ import (
 	_ "github.com/viaduct-hpc/viaduct/methods/via" // via+shm, via+udp
 	"github.com/viaduct-hpc/viaduct/mpi"
 	_ "github.com/viaduct-hpc/viaduct/plugins" // what BMI_PLUGINS names
+	_ "github.com/viaduct-hpc/viaduct/watch"   // VIADUCT_METRICS
 )
 
 // options are the command line's options.

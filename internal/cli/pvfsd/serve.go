@@ -20,6 +20,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/server"
 	"github.com/viaduct-hpc/viaduct/internal/sharedkey"
 	"github.com/viaduct-hpc/viaduct/internal/units"
+	"github.com/viaduct-hpc/viaduct/internal/watch/web"
+	"github.com/viaduct-hpc/viaduct/watch"
 )
 
 type serveOptions struct {
@@ -37,6 +39,8 @@ type serveOptions struct {
 	flows   int
 	memory  int // bytes
 	drain   time.Duration
+	metrics string
+	slow    time.Duration
 }
 
 func (a *App) serveCommand() *cobra.Command {
@@ -98,13 +102,15 @@ VIADUCT_UDP_PRIVATE_KEY_FILE and VIADUCT_TLS_SECRET in README.md.
 	f.BoolVar(&opt.verbose, "verbose", false, "log more")
 	_ = f.MarkDeprecated("verbose", "use --log-level debug")
 	program.QuietFlag(f, &opt.quiet)
+	f.StringVar(&opt.metrics, "metrics", "", "serve metrics for Prometheus at this place: "+web.Forms+" (default: what VIADUCT_METRICS says, docs/metrics.md)")
+	program.DurationFlag(f, &opt.slow, "slow-request", 0, "log requests that take at least this long, one in 10s (0: none)")
 	f.IntVar(&opt.workers, "workers", 0, "requests carried out at once (0: depends on the number of processors)")
 	f.IntVar(&opt.flows, "flows", 0, "transfers of data at once (0: 64)")
 	program.SizeFlag(f, &opt.memory, "flow-memory", 0, "memory of their buffers, such as 64MiB (default: 64MiB, or 1/32 of the machine's if that is less)")
 	program.DurationFlag(f, &opt.drain, "drain", 0, "how long requests and transfers under way may take at the end before they are cut off (0: 10s)")
 	program.Group(f, "Which server", "config", "fs-name", "alias", "dir", "create")
 	program.Group(f, "Clients and their rights", "key-file", "manage-from", "identities", "other-users", "strict")
-	program.Group(f, "Log", "log-level", "log-format", "log-file", "quiet")
+	program.Group(f, "Log and metrics", "log-level", "log-format", "log-file", "quiet", "metrics", "slow-request")
 	program.Group(f, "Limits", "workers", "flows", "flow-memory", "drain")
 	return cmd
 }
@@ -118,7 +124,7 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	for what, n := range map[string]int{"workers": opt.workers, "flows": opt.flows, "drain": int(opt.drain)} {
+	for what, n := range map[string]int{"workers": opt.workers, "flows": opt.flows, "drain": int(opt.drain), "slow-request": int(opt.slow)} {
 		if n < 0 {
 			return program.Usagef("--%s cannot be negative", what)
 		}
@@ -175,7 +181,7 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	}
 	s, err := server.New(server.Config{
 		FS: p.fs, Alias: p.alias, Store: st, Key: key, Trusted: opt.manage, Strict: opt.strict, Identities: ids, OtherUsers: opt.others, Log: log,
-		RPC: rpc.ServerOptions{Workers: opt.workers, Flows: opt.flows, FlowMemory: opt.memory, DrainTime: opt.drain},
+		RPC: rpc.ServerOptions{Workers: opt.workers, Flows: opt.flows, FlowMemory: opt.memory, DrainTime: opt.drain, Slow: opt.slow},
 	})
 	if err != nil {
 		return err
@@ -188,6 +194,11 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	if err := checkPatterns(ep, opt.manage); err != nil {
 		return err
 	}
+	unwatch, err := opt.watch(logFile, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unwatch()) }()
 	p.warn(log, len(key) > 0, ids != nil)
 	if !opt.quiet {
 		fmt.Fprintf(a.Err, "pvfsd: %s serves %s at %s\n", p.alias, p.fs.Name, strings.Join(ep.Addresses(), ", "))
@@ -217,6 +228,19 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	logFile.Info(log, "statistics", fieldsOf(rows)...)
 	logFile.Info(log, "stopped", "server", p.alias)
 	return err
+}
+
+// watch serves metrics where -metrics says.
+func (o *serveOptions) watch(file *logFile, log *slog.Logger) (stop func() error, err error) {
+	if o.metrics == "" {
+		return func() error { return nil }, nil
+	}
+	at, stop, err := watch.Serve(o.metrics)
+	if err != nil {
+		return nil, program.Usage(fmt.Errorf("-metrics: %w", err))
+	}
+	file.info(log, "serving metrics", "at", at)
+	return stop, nil
 }
 
 // warn logs the missing protections of the servers.
