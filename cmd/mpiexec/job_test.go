@@ -39,6 +39,8 @@ func program(what string) int {
 	switch what {
 	case "spawn":
 		return spawn(ctx, p)
+	case "gated":
+		return gated(ctx, p)
 	case "spawn in vain":
 		return spawnInVain(ctx, p)
 	}

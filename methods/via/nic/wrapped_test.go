@@ -39,6 +39,7 @@ func (countingDevice) LinkStats() netstats.Link {
 func (countingDevice) PacketStats() netstats.Packets { return netstats.Packets{Sent: 9} }
 func (countingDevice) OwnCounts() []about.Count      { return []about.Count{{Name: "nic.own"}} }
 func (countingPort) LinkStats() netstats.Link        { return netstats.Link{SegmentsSent: 5} }
+func (countingPort) Window() (most, used int)        { return 4, 3 }
 
 // TestStatsPassThrough: the counters of the device and the port below are visible
 // through the wrappers, and there are none if those count nothing.
@@ -62,6 +63,8 @@ func TestStatsPassThrough(t *testing.T) {
 				assert.Equal(t, netstats.Link{SegmentsSent: 7, Retransmitted: 2}, nic.LinkStatsOf(d), name)
 				assert.Equal(t, netstats.Packets{Sent: 9}, nic.PacketStatsOf(d), name)
 				assert.Equal(t, netstats.Link{SegmentsSent: 5}, nic.LinkStatsOf(p), name)
+				most, used := nic.WindowOf(p)
+				assert.Equal(t, [2]int{4, 3}, [2]int{most, used}, name)
 				assert.Equal(t, []about.Count{{Name: "nic.own"}}, nic.OwnCountsOf(d), name)
 			}
 			require.NoError(t, p.Close())
