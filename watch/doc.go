@@ -7,6 +7,7 @@
 //
 //	:9100            the port, on all interfaces
 //	HOST:9100        the port of one interface: localhost:9100
+//	:9100-9199       the first free one of several ports, for several processes of one host
 //	unix:/PATH       a socket that only the user can connect to
 //	dir:/FOLDER      such a socket for each process, in a folder that belongs to the user with mode 0700
 //

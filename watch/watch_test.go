@@ -77,7 +77,7 @@ func TestMistakes(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = busy.Close() }()
 	for where, want := range map[string]string{
-		"9100":                 "want :9100, HOST:PORT, unix:/PATH",
+		"9100":                 "want :9100, HOST:PORT, ",
 		"unix:relative":        "begins with /",
 		busy.Addr().String():   "dir:/FOLDER",
 		"unix:/no/such/folder": "no such file",

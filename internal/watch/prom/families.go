@@ -44,7 +44,7 @@ var (
 
 // Metrics of a process of an MPI job.
 var (
-	mpiInfo        = gauge("mpi_info", "1; the label is the name of the job", "job")
+	mpiInfo        = gauge("mpi_info", "1; the label is the name of the job", "mpi_job")
 	mpiRank        = gauge("mpi_rank", "rank in MPI_COMM_WORLD")
 	mpiSize        = gauge("mpi_size", "number of processes of MPI_COMM_WORLD")
 	mpiWaits       = gauge("mpi_waits", "what calls wait for now, by call", "call")

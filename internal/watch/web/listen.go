@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 )
 
@@ -21,10 +22,12 @@ func (w Where) listen() (l net.Listener, remove func(), err error) {
 		}
 		return listenAt(name)
 	}
-	if l, err = net.Listen("tcp", w.address); errors.Is(err, syscall.EADDRINUSE) {
-		err = fmt.Errorf("%w: several processes of one host take dir:/FOLDER, which gives each a socket of its own", err)
+	for port := w.first; port <= w.last; port++ {
+		if l, err = net.Listen("tcp", net.JoinHostPort(w.address, strconv.Itoa(port))); !errors.Is(err, syscall.EADDRINUSE) {
+			return l, func() {}, err
+		}
 	}
-	return l, func() {}, err
+	return nil, nil, fmt.Errorf("%w: several processes of one host need a range of ports, or dir:/FOLDER, which gives each a socket of its own", err)
 }
 
 // pathBytesMax is the longest path of a socket (unix(7)).

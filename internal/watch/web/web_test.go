@@ -25,8 +25,9 @@ import (
 
 func TestParse(t *testing.T) {
 	for text, want := range map[string]Where{
-		":9100": {"tcp", ":9100"}, "localhost:1": {"tcp", "localhost:1"}, "[::1]:65535": {"tcp", "[::1]:65535"}, "dir:80": {}, "unix:9100": {},
-		"unix:/a/b": {"unix", "/a/b"}, "dir:/a/b/": {"dir", "/a/b"}, "dir:/a/../b": {"dir", "/b"},
+		":9100": {"tcp", "", 9100, 9100}, "localhost:1": {"tcp", "localhost", 1, 1}, "[::1]:65535": {"tcp", "::1", 65535, 65535},
+		":9100-9102": {"tcp", "", 9100, 9102}, ":2-1": {}, ":1-": {}, ":-1": {}, "dir:80": {}, "unix:9100": {},
+		"unix:/a/b": {"unix", "/a/b", 0, 0}, "dir:/a/b/": {"dir", "/a/b", 0, 0}, "dir:/a/../b": {"dir", "/b", 0, 0},
 		"": {}, "9100": {}, ":0": {}, ":65536": {}, ":http": {}, "unix:a": {}, "dir:": {}, "http://host:9100/": {}, "[::1": {}, "a:b:9100": {},
 	} {
 		got, err := Parse(text)
@@ -159,6 +160,25 @@ func TestClose(t *testing.T) {
 	_, err = c.Read(make([]byte, 1))
 	require.Error(t, err)
 	require.NoError(t, s.Close(), "twice")
+}
+
+// TestPorts: of several ports, the first free one is taken, until none is left.
+func TestPorts(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { _ = taken.Close() }()
+	free := taken.Addr().(*net.TCPAddr)
+	w := Where{"tcp", "127.0.0.1", free.Port, free.Port}
+	_, err = Listen(w)
+	require.ErrorIs(t, err, syscall.EADDRINUSE)
+	require.ErrorContains(t, err, "range of ports")
+	w.last = min(free.Port+50, 65535)
+	s, err := Listen(w)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	port := s.Addr().(*net.TCPAddr).Port
+	assert.Greater(t, port, w.first)
+	assert.LessOrEqual(t, port, w.last)
 }
 
 func dialUnix(path string) *http.Client {

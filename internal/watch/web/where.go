@@ -11,11 +11,13 @@ import (
 // A Where is a place to serve at.
 type Where struct {
 	network string // "tcp", "unix", or "dir" for a socket in a folder
-	address string
+	address string // of "tcp": the host
+	// Of "tcp": the first free port of these is taken.
+	first, last int
 }
 
 // Forms says what Parse takes, for help texts.
-const Forms = ":9100, HOST:PORT, unix:/PATH, or dir:/FOLDER for a socket of each process in a folder"
+const Forms = ":9100, HOST:PORT, HOST:FIRST-LAST for the first free port, unix:/PATH, or dir:/FOLDER for a socket of each process in a folder"
 
 // Parse reads the name of a place.
 func Parse(text string) (Where, error) {
@@ -26,15 +28,21 @@ func Parse(text string) (Where, error) {
 		case !filepath.IsAbs(path):
 			return Where{}, fmt.Errorf("%q: want a path that begins with / behind %s:", text, network)
 		default:
-			return Where{network, filepath.Clean(path)}, nil
+			return Where{network: network, address: filepath.Clean(path)}, nil
 		}
 	}
-	_, port, err := net.SplitHostPort(text)
+	host, ports, err := net.SplitHostPort(text)
 	if err != nil {
 		return Where{}, fmt.Errorf("%q is no place to serve metrics at: want %s", text, Forms)
 	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return Where{}, fmt.Errorf("%q: port %q is no number from 1 to 65535", text, port)
+	low, high, isRange := strings.Cut(ports, "-")
+	if !isRange {
+		high = low
 	}
-	return Where{"tcp", text}, nil
+	first, err1 := strconv.ParseUint(low, 10, 16)
+	last, err2 := strconv.ParseUint(high, 10, 16)
+	if err1 != nil || err2 != nil || first == 0 || last < first {
+		return Where{}, fmt.Errorf("%q: want a port from 1 to 65535, or the first and the last of several, in place of %q", text, ports)
+	}
+	return Where{"tcp", host, int(first), int(last)}, nil
 }
