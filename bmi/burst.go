@@ -52,6 +52,9 @@ func (l *lane) sendBurstLocked(to Addr, posts []Post) (n int, err error) {
 			return i, in.misfit(KindSend, 0, size)
 		}
 		if size <= in.nowBytes && in.sender.SendNow(to.e.peer, KindSend, 0, p.Tag, p.Buf, nil) {
+			if in.trace != nil {
+				in.trace.sentNow(l.ctx, to, KindSend, 0, p.Tag, size)
+			}
 			p.Posted = Posted{Done: true, Size: size}
 			continue
 		}
@@ -62,6 +65,9 @@ func (l *lane) sendBurstLocked(to Addr, posts []Post) (n int, err error) {
 		}
 		op := l.takeFreeLocked()
 		op.fill(KindSend, 0, to, p.Tag, p.Buf, p.User)
+		if in.trace != nil {
+			in.trace.posting(op, to)
+		}
 		in.method.PostSend(op)
 		p.Posted = op.postedLocked(nil)
 	}
@@ -77,6 +83,9 @@ func (l *lane) recvBurstLocked(from Addr, posts []Post) (n int, err error) {
 		}
 		p, op := &posts[i], l.takeFreeLocked()
 		op.fill(KindRecv, 0, from, p.Tag, p.Buf, p.User)
+		if l.in.trace != nil {
+			l.in.trace.posting(op, from)
+		}
 		l.in.method.PostRecv(op)
 		p.Posted = op.postedLocked(nil)
 	}

@@ -50,6 +50,7 @@ func (e *Endpoint) Shutdown(ctx context.Context) error {
 	all.Wait()
 	e.monitor.WaitForWatchers(ctx)
 	e.closedOne()
+	e.flushTrace()
 	return errors.Join(errs...)
 }
 
@@ -143,6 +144,9 @@ func (in *instance) closeLocked(ctx context.Context) (err error) {
 			left++
 			op.Complete(0, ErrClosed)
 		})
+	}
+	if in.trace != nil {
+		in.trace.track.Close()
 	}
 	if left > 0 {
 		in.ep.cfg.Log.Error("method closed without completing its operations", "method", in.info.Name, "operations", left)

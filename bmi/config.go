@@ -3,6 +3,8 @@ package bmi
 import (
 	"log/slog"
 	"time"
+
+	"github.com/viaduct-hpc/viaduct/internal/trace"
 )
 
 // Config configures an endpoint. The zero value opens an endpoint that only
@@ -25,6 +27,9 @@ type Config struct {
 	Limits Limits `about:"what the endpoint keeps"`
 	// Log receives the few events worth a line; nil discards them.
 	Log *slog.Logger `about:"-"`
+	// Trace takes the endpoint's operations and unexpected messages; nil is the trace of the process, which VIADUCT_TRACE names,
+	// if there is one (docs/tracing.md).
+	Trace *trace.Trace `about:"-"`
 	// Clock tells the time since an arbitrary start; nil is the monotonic
 	// clock. Methods take their deadlines from it.
 	Clock func() time.Duration `about:"-"`

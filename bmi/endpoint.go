@@ -52,6 +52,9 @@ func Open(ctx context.Context, cfg Config) (*Endpoint, error) {
 	e.queue.init(e.cfg.Limits)
 	e.monitor.Init(progress.Config{Clock: e.cfg.Clock, SpinMax: e.cfg.SpinMax, Manual: e.cfg.Manual})
 
+	if err := e.cfg.openTrace(); err != nil {
+		return nil, fmt.Errorf("bmi: %w", err)
+	}
 	if err := loadPlugins(ctx, &e.cfg); err != nil {
 		return nil, err
 	}
@@ -142,6 +145,7 @@ func (e *Endpoint) openMethod(ctx context.Context, name string, listen []string)
 	if in.info.RemoteAccess {
 		in.remote, in.info.RemoteAccess = in.method.(RemoteAccessor)
 	}
+	in.startTrace()
 	all := append(slices.Clone(e.methods()), in)
 	e.instances.Store(&all)
 	sleeper, _ := in.method.(Sleeper)

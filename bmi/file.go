@@ -46,6 +46,9 @@ func (c *Context) PostSendFile(to Addr, tag Tag, part FileRange, user any) (Post
 	op.Kind, op.Class, op.Tag, op.Peer = KindSend, 0, tag, to.e.peer
 	op.File, op.Size = part, part.Len
 	op.user = user
+	if in.trace != nil {
+		in.trace.posting(op, to)
+	}
 	in.files.PostSendFile(op)
 	posted := op.postedLocked(nil)
 	in.unlock()

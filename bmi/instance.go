@@ -27,6 +27,7 @@ type instance struct {
 	// nowBytes is the largest send that is tried without an Op; < 0: none.
 	nowBytes int
 	sizeMax  [KindRecv]int // the largest send of each kind, in bytes
+	trace    *tracer       // nil: there is no trace
 
 	// Guarded by the engine lock.
 	lanes   []*lane // by Context.index; nil where the context posted nothing yet
@@ -142,6 +143,19 @@ func (in *instance) arrived(from Addr, class Class, tag Tag, data []byte, shared
 	if from.e == nil || from.e.dropped.Load() {
 		return true // a message from a dropped peer is discarded
 	}
+	if in.trace == nil {
+		return in.deliver(from, class, tag, data, shared)
+	}
+	at := in.trace.track.Now()
+	accepted := in.deliver(from, class, tag, data, shared)
+	if accepted {
+		in.trace.arrived(at, from, class, tag, len(data))
+	}
+	return accepted
+}
+
+// deliver gives an unexpected message to its handler, or to the queue.
+func (in *instance) deliver(from Addr, class Class, tag Tag, data []byte, shared bool) bool {
 	fn := in.ep.handlers[class].Load()
 	if fn == nil {
 		var accepted bool

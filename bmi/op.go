@@ -29,6 +29,7 @@ type Op struct {
 	size int
 	err  error
 	user any
+	span span
 
 	done func(op *Op, size int, err error) // of a Host that is not an endpoint, else nil
 
@@ -63,6 +64,9 @@ func (op *Op) Complete(size int, err error) {
 		return
 	}
 	op.size, op.err = size, err
+	if op.span.id != 0 {
+		op.lane.in.trace.ended(op)
+	}
 	if op.state != opPosted {
 		if op.state != opPosting {
 			panic("bmi: a method completed an operation that it does not own")

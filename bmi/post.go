@@ -50,7 +50,13 @@ func (in *instance) takesNow(c *Context, class Class, size int) bool {
 // sendNowLocked sends a message without an operation, if that is possible now.
 func (in *instance) sendNowLocked(c *Context, to Addr, kind Kind, class Class, tag Tag, head, body []byte) bool {
 	l := in.existingLocked(c) // nil before the first post
-	return l != nil && in.mayPost(l, to) && in.sender.SendNow(to.e.peer, kind, class, tag, head, body)
+	if l == nil || !in.mayPost(l, to) || !in.sender.SendNow(to.e.peer, kind, class, tag, head, body) {
+		return false
+	}
+	if in.trace != nil {
+		in.trace.sentNow(c, to, kind, class, tag, len(head)+len(body))
+	}
+	return true
 }
 
 // PostSendList is PostSend of one message gathered from pieces. The list itself may be used
@@ -93,7 +99,7 @@ func (c *Context) postOne(kind Kind, class Class, a Addr, tag Tag, buf []byte, u
 	if w != nil {
 		op.call, w.op, w.in = w, op, in
 	}
-	posted := in.postLocked(op, w)
+	posted := in.postLocked(op, a, w)
 	in.unlock()
 	return posted, nil
 }
@@ -132,7 +138,7 @@ func (c *Context) postList(kind Kind, class Class, a Addr, tag Tag, bufs [][]byt
 	op.list = append(op.list[:0], bufs...)
 	op.Bufs, op.Size = op.list, size
 	op.user = user
-	posted := in.postLocked(op, nil)
+	posted := in.postLocked(op, a, nil)
 	in.unlock()
 	return posted, nil
 }
@@ -181,7 +187,10 @@ func (in *instance) mayPost(l *lane, a Addr) bool {
 }
 
 // postLocked hands the operation to the method.
-func (in *instance) postLocked(op *Op, w *call) Posted {
+func (in *instance) postLocked(op *Op, a Addr, w *call) Posted {
+	if in.trace != nil {
+		in.trace.posting(op, a)
+	}
 	if op.Kind == KindRecv {
 		in.method.PostRecv(op)
 	} else {
@@ -194,6 +203,9 @@ func (in *instance) postLocked(op *Op, w *call) Posted {
 func (op *Op) postedLocked(w *call) Posted {
 	if op.state == opPosting {
 		op.state = opPosted
+		if op.span.id != 0 {
+			op.lane.in.trace.posted(op)
+		}
 		return Posted{Op: op.id}
 	}
 	return op.endedLocked(w)

@@ -23,7 +23,7 @@ var layerTable = []layer{
 	{"internal/peertest", []string{"peer"}},
 
 	// The interface. Its test doubles import nothing else.
-	{"bmi", []string{"internal/progress", "bmi/about", "bmi/netstats", "bmi/files", "internal/fault", "internal/spin", "internal/queue"}},
+	{"bmi", []string{"internal/progress", "bmi/about", "bmi/netstats", "bmi/files", "internal/fault", "internal/spin", "internal/queue", "internal/trace"}},
 	{"internal/progress", []string{"internal/spin"}},
 	{"bmi/about", []string{"internal/environ"}},
 	{"bmi/netstats", nil},
@@ -184,6 +184,8 @@ var layerTable = []layer{
 	{"internal/spin", nil},
 	{"internal/move", nil},
 	{"internal/tidy", []string{"internal/tiers", "internal/environ"}},
+	{"internal/trace", nil},
+	{"internal/trace/...", []string{"internal/trace", "internal/trace/..."}},
 	{"internal/tiers", nil},
 	{"internal/references", nil},
 	{"internal/netns", []string{"internal/environ"}},
