@@ -72,6 +72,7 @@ func (p *Process) start(ctx context.Context, o Options) error {
 	if err := p.listen(ctx, o, pl, names.of(b.Rank())); err != nil {
 		return err
 	}
+	p.startTrace()
 	card := core.Card{ID: p.told.number.id(b.Rank()), Host: o.Host, Addresses: p.ep.Addresses()}
 	p.engine, err = core.New(core.Config{
 		Endpoint: p.ep, Self: card, Log: o.Log, Limits: o.Limits, Manual: o.Endpoint.Manual,

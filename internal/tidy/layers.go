@@ -119,7 +119,7 @@ var layerTable = []layer{
 	{"mpi/checkpoint", []string{"mpi", "mpi/datatype", "mpi/errclass", "mpi/file", "mpi/object", "mpi/internal/memory", "mpi/internal/team", "mpi/checkpoint/internal/..."}},
 	{"mpi/tool", []string{"mpi", "bmi/about"}}, // what there is to show registers itself
 	{"internal/mpi/jobtest", nil},              // tests only
-	{"mpi/...", []string{"bmi", "bmi/about", "mpi/...", "internal/mpi/core", "internal/mpi/pmi", "internal/queue", "internal/environ", "internal/watch"}},
+	{"mpi/...", []string{"bmi", "bmi/about", "mpi/...", "internal/mpi/core", "internal/mpi/pmi", "internal/queue", "internal/environ", "internal/watch", "internal/trace"}},
 
 	// The file system. Formats and arithmetic are pure, the storage knows no network, and client and server share only the wire
 	// format.
@@ -137,7 +137,7 @@ var layerTable = []layer{
 	{"internal/pvfs/store/disk", nil},
 	{"internal/pvfs/store/disk/disktest", []string{"internal/pvfs/store/disk"}},
 	{"internal/pvfs/refusal", nil},
-	{"internal/pvfs/rpc", []string{"bmi", "pvfs/proto", "internal/pvfs/refusal", "internal/machine", "internal/names", "internal/queue", "internal/buffers", "internal/seldom"}},
+	{"internal/pvfs/rpc", []string{"bmi", "pvfs/proto", "internal/pvfs/refusal", "internal/machine", "internal/names", "internal/queue", "internal/buffers", "internal/seldom", "internal/trace"}},
 	{"internal/pvfs/server", []string{"bmi", "internal/pvfs/rpc", "internal/pvfs/refusal", "internal/pvfs/store", "pvfs/config", "pvfs/credential", "pvfs/usercert", "internal/pvfs/ldapusers", "internal/pvfs/stripe", "internal/pvfs/datatype", "pvfs/proto", "internal/buffers", "bmi/about", "internal/watch"}},
 	{"pvfs/client", []string{"bmi", "internal/fault", "internal/pvfs/rpc", "pvfs/config", "pvfs/credential", "pvfs/usercert", "internal/pvfs/stripe", "internal/pvfs/datatype", "pvfs/proto", "internal/buffers"}},
 	{"internal/pvfs/fuse", []string{"pvfs/client", "pvfs/proto"}},

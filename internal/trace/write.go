@@ -160,7 +160,7 @@ func (t *Trace) Flush() error {
 	t.metas = t.metas[:0]
 	t.mu.Unlock()
 	for _, k := range tracks {
-		ended := k.ended.Load() // before the last look at its ring
+		ended := k.ended.Load()                                                          // before the last look at its ring
 		for until := k.tail.Load(); k.head.Load() != until && t.err == nil && !t.full; { // otherwise the ring fills, and what it drops is counted
 			b = k.drain(b, until)
 			if len(b) >= writeBytes {

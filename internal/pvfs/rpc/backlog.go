@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/names"
@@ -32,8 +33,14 @@ type host struct {
 // A client is one peer's part of a backlog. It exists while it has requests that wait or run.
 type client struct {
 	host    *host
-	waiting []bmi.Unexpected
+	waiting []arrival
 	running int
+}
+
+// An arrival is a request and the time of its arrival, for the trace.
+type arrival struct {
+	bmi.Unexpected
+	at time.Duration
 }
 
 func newBacklog(source func(bmi.Addr) netip.AddrPort) backlog {
@@ -83,7 +90,7 @@ func HostOf(address string) string {
 
 // put adds a request. It refuses if the client has reached its limit, most, or if the host has half of the room that other hosts
 // leave. A host without waiting requests always has room.
-func (b *backlog) put(m bmi.Unexpected, most, room int) bool {
+func (b *backlog) put(m arrival, most, room int) bool {
 	c := b.client(m.From)
 	if len(c.waiting) >= most || c.host.waiting > 0 && c.host.waiting >= room-b.n {
 		return false
@@ -128,14 +135,14 @@ func (p places) may(has int) bool {
 }
 
 // take returns a request of the next host that gets a place, and counts it as running.
-func (b *backlog) take(p places) (bmi.Unexpected, bool) {
+func (b *backlog) take(p places) (arrival, bool) {
 	for i, h := range b.turn {
 		if !p.may(h.running) {
 			continue
 		}
 		c := h.turn[0]
 		m := c.waiting[0]
-		c.waiting[0] = bmi.Unexpected{}
+		c.waiting[0] = arrival{}
 		if c.waiting = c.waiting[1:]; len(c.waiting) == 0 {
 			c.waiting = nil
 		}
@@ -147,7 +154,7 @@ func (b *backlog) take(p places) (bmi.Unexpected, bool) {
 		h.running++
 		return m, true
 	}
-	return bmi.Unexpected{}, false
+	return arrival{}, false
 }
 
 // toTheEnd moves an element of a list to its end, or removes it.

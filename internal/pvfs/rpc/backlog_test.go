@@ -21,7 +21,7 @@ func lineUp(t *testing.T) (b *backlog, put func(address string, tag, most, room 
 	}
 	all := newBacklog(named)
 	put = func(address string, tag, most, room int) bool {
-		return all.put(bmi.Unexpected{From: lookup(address), Tag: bmi.Tag(tag)}, most, room)
+		return all.put(arrival{Unexpected: bmi.Unexpected{From: lookup(address), Tag: bmi.Tag(tag)}}, most, room)
 	}
 	take = func(p places) string {
 		m, ok := all.take(p)

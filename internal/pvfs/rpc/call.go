@@ -26,6 +26,7 @@ type Call struct {
 	kind   int
 	state  callState
 	ctx    callContext
+	traced tracedWork // set only if there is a trace
 
 	mu      sync.Mutex
 	waiting int  // calls to other servers
@@ -99,6 +100,7 @@ func (c *Call) Fail(err error) {
 	if status == proto.OK {
 		status = proto.EIO // an error without a status is not success
 	}
+	c.traced.status = status
 	if foundNothing(op, status) {
 		c.worker.s.count.foundNothing(op)
 	} else {
@@ -153,11 +155,12 @@ const opAt = 8
 func opOf(b []byte) proto.Op { return proto.Op(binary.LittleEndian.Uint32(b[opAt:])) }
 
 // run decodes a request and runs its handler.
-func (w *worker) run(m *bmi.Unexpected) {
+func (w *worker) run(m *arrival) {
 	s := w.s
 	began := time.Now()
 	c := &Call{Peer: m.From, Tag: m.Tag, worker: w, kind: kindOf(m.Data)}
 	c.ctx = callContext{Context: s.base, call: c}
+	c.traced.came, c.traced.began = m.at, s.trace.now()
 	defer func() {
 		if p := recover(); p != nil {
 			s.count.panics.Add(1)
@@ -175,6 +178,7 @@ func (w *worker) run(m *bmi.Unexpected) {
 			if s.opt.Slow > 0 && took >= s.opt.Slow {
 				s.slow.Warn("pvfs: a request took long", "op", c.Request.Op().String(), "client", s.origin(m.From), "took", took)
 			}
+			s.trace.request(c, w.total.Load())
 		}
 	}()
 	h, req, err := proto.ParseRequest(m.Data)
@@ -210,6 +214,7 @@ func outside(ctx context.Context) func() {
 	defer c.mu.Unlock()
 	if c.waiting++; c.waiting == 1 {
 		c.outside = s.stepOut(c.kind, c.Peer)
+		c.traced.outsideSince = s.trace.now()
 	}
 	return c.backInside
 }
@@ -219,7 +224,11 @@ func nothing() {}
 func (c *Call) backInside() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.waiting--; c.waiting == 0 && c.outside {
+	if c.waiting--; c.waiting > 0 {
+		return
+	}
+	c.traced.servers.Add(int64(c.worker.s.trace.now() - c.traced.outsideSince))
+	if c.outside {
 		c.outside = false
 		c.worker.s.stepIn(c.kind, c.Peer)
 	}

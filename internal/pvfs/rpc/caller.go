@@ -13,8 +13,9 @@ import (
 // A Caller sends requests. Its methods may be called by any goroutine. A call is carried out on the goroutine of its caller; a
 // Caller has goroutines only for calls that were given up.
 type Caller struct {
-	ep  *bmi.Endpoint
-	opt Options
+	ep    *bmi.Endpoint
+	opt   Options
+	trace *tracer
 
 	mu     sync.Mutex
 	quiet  sync.Cond // closed, and busy is empty
@@ -28,6 +29,7 @@ type Caller struct {
 // NewCaller makes a Caller that uses ep. The caller of NewCaller closes ep, after Close.
 func NewCaller(ep *bmi.Endpoint, opt Options) *Caller {
 	c := &Caller{ep: ep, opt: opt.withDefaults(), busy: make(map[*session]struct{}), pieces: make(map[string]int)}
+	c.trace = newTracer(ep, "calls")
 	c.quiet.L = &c.mu
 	return c
 }
@@ -45,6 +47,7 @@ func (c *Caller) Close() error {
 	idle := c.idle
 	c.idle = nil
 	c.mu.Unlock()
+	c.trace.close()
 	var err error
 	for _, s := range idle {
 		err = errors.Join(err, s.ctx.Close())
@@ -72,6 +75,7 @@ type Pending struct {
 	until time.Time
 	stop  func() bool
 	err   error
+	span  *tracedSpan
 }
 
 // Begin is the first half of Call: it sends the request, so that several may be under way. Wait is the second half, and must be
@@ -102,6 +106,7 @@ func (p *Pending) send(h *proto.Header, req proto.Request) error {
 	}
 	p.tag, p.room = nextTag(), s.room(proto.MaxResponse(p.op))
 	p.until = after(s.caller.opt.Timeout)
+	p.span = s.caller.trace.call(p.to, p.tag, req)
 	if err := s.recv(&s.answered, p.to, p.tag, p.room); err != nil {
 		return err
 	}
@@ -120,6 +125,7 @@ func (p *Pending) Wait() error {
 		err = p.receive()
 	}
 	s.unwatch(p.stop)
+	s.caller.trace.returned(p.span, bytesIn(p.resp), err)
 	s.caller.finish(s)
 	return err
 }

@@ -72,7 +72,9 @@ func (c *Caller) flow(ctx context.Context, f *Flow, direction proto.IOType) (Flo
 	if r.size <= 0 {
 		r.size = int64(c.opt.FlowBufferSize)
 	}
+	span := c.trace.call(f.To, r.tag, f.Request)
 	result, err := r.run()
+	c.trace.returned(span, result.Moved, err)
 	s.unwatch(stop)
 	if err != nil && !isStatus(err) {
 		err = s.failed(ctx, f.To, proto.OpIO, err, r.kind) // before the session is used by another call

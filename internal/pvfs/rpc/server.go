@@ -25,6 +25,7 @@ type Server struct {
 	ep     *bmi.Endpoint
 	handle Handler
 	opt    ServerOptions
+	trace  *tracer
 
 	base    context.Context // of all calls
 	cancel  context.CancelFunc
@@ -85,6 +86,7 @@ func NewServer(ep *bmi.Endpoint, handle Handler, opt ServerOptions) *Server {
 	s.changed.L = &s.mu
 	began := time.Now()
 	s.slow = slog.New(seldom.Handler(s.opt.Log.Handler(), slog.LevelWarn, func() time.Duration { return time.Since(began) }))
+	s.trace = newTracer(ep, "requests")
 	s.standIn.timer = time.AfterFunc(time.Hour, s.lookForLeader)
 	s.standIn.timer.Stop()
 	s.kinds[kindPlain] = kind{newBacklog(ep.SourceAddr), places{most: s.opt.Workers}}
@@ -113,6 +115,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	err := s.drain()
 	s.standIn.timer.Stop()
 	s.buffers.free()
+	s.trace.close()
 	return err
 }
 
@@ -175,7 +178,7 @@ func (w *worker) leave() {
 }
 
 // nextLocked returns a request that may be carried out now.
-func (s *Server) nextLocked() (int, bmi.Unexpected, bool) {
+func (s *Server) nextLocked() (int, arrival, bool) {
 	for i := range s.kinds {
 		k := &s.kinds[i]
 		if m, ok := k.take(k.places); ok {
@@ -183,7 +186,7 @@ func (s *Server) nextLocked() (int, bmi.Unexpected, bool) {
 			return i, m, true
 		}
 	}
-	return 0, bmi.Unexpected{}, false
+	return 0, arrival{}, false
 }
 
 // backlogLocked is the number of waiting requests.
@@ -213,12 +216,13 @@ func (w *worker) lead() {
 	s.mu.Unlock()
 	n, err := s.ep.TestUnexpectedClass(0, w.batch[:], wait)
 	var refused []bmi.Unexpected
+	now := s.trace.now()
 	s.mu.Lock()
 	s.leading = false
 	for i := range w.batch[:n] {
 		m := w.batch[i]
 		w.batch[i] = bmi.Unexpected{}
-		if !s.kinds[kindOf(m.Data)].put(m, s.opt.QueuePerClient, s.opt.Queue) {
+		if !s.kinds[kindOf(m.Data)].put(arrival{m, now}, s.opt.QueuePerClient, s.opt.Queue) {
 			refused = append(refused, m)
 		}
 	}
@@ -251,7 +255,7 @@ func kindOf(b []byte) int {
 }
 
 // carryOut runs the handler for a request. It releases the lock meanwhile.
-func (w *worker) carryOut(k int, m bmi.Unexpected) {
+func (w *worker) carryOut(k int, m arrival) {
 	s := w.s
 	switch {
 	case s.backlogLocked() > 0:

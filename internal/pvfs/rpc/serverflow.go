@@ -210,6 +210,10 @@ func (f *stream) arrived(left int64) ([]byte, error) {
 // place. A client that gave up a write does not say so.
 func (f *stream) wait(sl *slot) error {
 	s := f.c.worker.s
+	if s.trace != nil {
+		since := s.trace.now()
+		defer func() { f.c.traced.network.Add(int64(s.trace.now() - since)) }()
+	}
 	moved := time.Now()
 	for sl.pending {
 		patience := s.opt.FlowPatience

@@ -13,6 +13,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/bmi/bmitest"
+	"github.com/viaduct-hpc/viaduct/internal/trace"
 	_ "github.com/viaduct-hpc/viaduct/methods/tcp"
 	_ "github.com/viaduct-hpc/viaduct/methods/via"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
@@ -33,6 +34,7 @@ type world struct {
 	t      testing.TB
 	method string
 	net    *bmitest.Network
+	trace  *trace.Trace // of all endpoints; may be nil
 }
 
 func newWorld(t testing.TB, method string) *world {
@@ -42,7 +44,7 @@ func newWorld(t testing.TB, method string) *world {
 // open opens an endpoint that listens, or not.
 func (w *world) open(listen bool) *bmi.Endpoint {
 	w.t.Helper()
-	cfg := bmi.Config{Options: map[string]any{bmitest.Name: bmitest.Options{Network: w.net}}}
+	cfg := bmi.Config{Trace: w.trace, Options: map[string]any{bmitest.Name: bmitest.Options{Network: w.net}}}
 	address := w.method + "://rpc-" + rand.Text()
 	if w.method == "tcp" || w.method == "via+udp" {
 		address = w.method + "://127.0.0.1:0"
