@@ -52,7 +52,7 @@ func Open(ctx context.Context, cfg Config) (*Endpoint, error) {
 	e.queue.init(e.cfg.Limits)
 	e.monitor.Init(progress.Config{Clock: e.cfg.Clock, SpinMax: e.cfg.SpinMax, Manual: e.cfg.Manual})
 
-	if err := e.cfg.openTrace(); err != nil {
+	if err := e.cfg.openTrace(ctx); err != nil {
 		return nil, fmt.Errorf("bmi: %w", err)
 	}
 	if err := loadPlugins(ctx, &e.cfg); err != nil {

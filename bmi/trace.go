@@ -1,6 +1,7 @@
 package bmi
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -38,8 +39,11 @@ var (
 // Trace is the trace that the endpoint writes to; nil if it writes none.
 func (e *Endpoint) Trace() *trace.Trace { return e.cfg.Trace }
 
-// openTrace finds the trace of a program that asked for one by the environment.
-func (cfg *Config) openTrace() (err error) {
+// openTrace finds the trace: that of the configuration, of the context, or of the environment.
+func (cfg *Config) openTrace(ctx context.Context) (err error) {
+	if cfg.Trace == nil {
+		cfg.Trace = trace.From(ctx)
+	}
 	if cfg.Trace == nil {
 		cfg.Trace, err = trace.OfProcess()
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -25,6 +26,7 @@ type perfOptions struct {
 	spin         time.Duration
 	listen       string
 	json         bool
+	trace        string
 }
 
 func (a *App) perfCommand() *cobra.Command {
@@ -50,12 +52,15 @@ For a method that makes its links reliable itself (via+udp) the counters of this
 side in all tests follow: retransmissions, acks, round trips of packets; with --json
 as a line whose test is round-trip, with the counters in its link.
 
+With -trace FILE.json, a process that perf starts writes its own trace to FILE.peer.json.
+
 ` + exitHelp,
 		Example: `  bmi perf via+shm
   bmi perf tcp --tests latency,bandwidth --sizes 8,64KiB-1MiB
   bmi perf tcp://server:4000 --json`,
 		Args: program.Exactly(1, "one METHOD or ADDR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			opt.trace, _ = cmd.Flags().GetString(program.TraceOption)
 			return a.perf(cmd.Context(), args[0], opt)
 		},
 	}
@@ -237,6 +242,10 @@ func (a *App) startServer(p *perfPlan) (*perf.Child, string, error) {
 	args := append(slices.Clone(a.self), "serve", address, "--child", "--spin", p.spin.String())
 	if p.cores.Pinned {
 		args = append(args, "--core", fmt.Sprint(p.cores.Far))
+	}
+	if p.trace != "" {
+		ext := filepath.Ext(p.trace)
+		args = append(args, "--"+program.TraceOption, strings.TrimSuffix(p.trace, ext)+".peer"+ext)
 	}
 	peer, err := perf.StartChild("peer process", perf.SelfCommand(args...))
 	if err != nil {

@@ -70,7 +70,11 @@ Methods may come from plugins, too: BMI_PLUGINS names them, files or folders (bm
 	program.CommandGroup(root, "Move data", a.sendCommand(), a.recvCommand())
 	for _, cmd := range root.Commands() {
 		cmd.PreRunE = a.loadPlugins
+		if cmd.Name() != "info" {
+			program.TraceFlag(cmd, nil)
+		}
 	}
+	program.CommandGroup(root, "Find out why", a.traceCommand())
 	program.CommandGroup(root, "Set up", a.genkeyCommand(), a.pluginsCommand(), program.EnvCommand(a.Out))
 	root.AddCommand(program.VersionCommand(a.Out), a.followCommand())
 	return root

@@ -94,7 +94,7 @@ var layerTable = []layer{
 	{"internal/mpi/pmi/wire", nil},
 	{"internal/mpi/pmi/slurmtest", []string{"internal/freeport"}},
 	{"internal/mpi/pmi/...", []string{"mpi/boot", "mpi/errclass", "internal/mpi/pmi/...", "internal/mpi/pmi", "internal/sharedkey", "internal/environ"}},
-	{"internal/mpi/launch/command", []string{"internal/mpi/launch", "internal/mpi/launch/hosts", "internal/dashes", "internal/version", "internal/environ", "internal/cli/program"}},
+	{"internal/mpi/launch/command", []string{"internal/mpi/launch", "internal/mpi/launch/hosts", "internal/dashes", "internal/version", "internal/environ", "internal/cli/program", "internal/trace"}},
 	{"internal/mpi/launch/tree/wire", nil},
 	{"internal/mpi/launch/hosts", []string{"internal/hostlist"}},
 	{"internal/mpi/launch/tree", []string{"internal/mpi/launch/tree/wire"}},
@@ -200,11 +200,11 @@ var layerTable = []layer{
 	{"internal/units", nil},
 	{"internal/environ", nil},
 	{"internal/cli/manner", []string{"internal/cli/program"}}, // for tests
-	{"internal/cli/program", []string{"bmi", "internal/version", "internal/environ", "internal/units"}},
+	{"internal/cli/program", []string{"bmi", "internal/version", "internal/environ", "internal/units", "internal/trace"}},
 	{"internal/cli/pvfs", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/client", "pvfs/credential", "pvfs/usercert", "internal/pvfs/rpc", "internal/pvfs/fuse", "pvfs/config", "pvfs/proto", "internal/environ", "internal/units"}},
 	{"internal/cli/pvfsd", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "internal/pvfs/server", "internal/pvfs/store", "internal/pvfs/rpc", "pvfs/client", "pvfs/config", "pvfs/credential", "pvfs/proto", "internal/fault", "internal/hostlist", "internal/keyfile", "internal/sharedkey", "internal/environ", "internal/units", "internal/watch/web", "watch"}},
 	{"internal/cli/genkey.go", []string{"internal/cli/program", "internal/hostlist", "internal/keyfile", "internal/nic/udp/secure"}}, // the format of keys, and no method
-	{"internal/cli/...", []string{"bmi", "internal/dashes", "internal/verdict", "plugins/...", "internal/plugins/process", "methods/methodtest", "internal/cli/...", "internal/perf/...", "internal/environ", "internal/units"}},
+	{"internal/cli/...", []string{"bmi", "internal/dashes", "internal/verdict", "plugins/...", "internal/plugins/process", "methods/methodtest", "internal/cli/...", "internal/perf/...", "internal/environ", "internal/units", "internal/trace", "internal/trace/..."}},
 
 	// Programs choose the methods that they carry.
 	{"cmd/...", []string{"bmi", "internal/dashes", "internal/mpi/launch/...", "mpi/...", "pvfs/...", "plugins/...", "internal/cli/...", "internal/mpiperf/...", "internal/perf/...", "_ methods/...", "_ watch"}},

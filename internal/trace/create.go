@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// createPattern makes the file that a variable or an option names, and a Trace that writes to it.
-func createPattern(source, pattern string) (*Trace, error) {
+// CreatePattern is Create of the file that a variable or an option names, with the parts of Variable.
+func CreatePattern(source, pattern string) (*Trace, error) {
 	name, err := Expand(pattern)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", source, err)

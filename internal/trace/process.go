@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -79,41 +80,27 @@ func rank(getenv func(string) string) string {
 // Variable names the file of a process's trace, with %r for its rank, %h for its host, %p for its number, and %% for %.
 const Variable = "VIADUCT_TRACE"
 
-// process is the trace of this process.
-var process struct {
-	sync.Mutex
-	asked bool // the environment was read, or Start called
-	t     *Trace
-	err   error
+// process is the trace of this process, by the environment.
+var process = sync.OnceValues(func() (*Trace, error) {
+	if pattern := os.Getenv(Variable); pattern != "" {
+		return CreatePattern(Variable, pattern)
+	}
+	return nil, nil
+})
+
+// OfProcess returns the trace that the environment names, always the same; nil if it names none. An error means that the
+// environment is wrong.
+func OfProcess() (*Trace, error) { return process() }
+
+type contextKey struct{}
+
+// With returns a context with a trace, for the endpoints that are opened with it.
+func With(ctx context.Context, t *Trace) context.Context {
+	return context.WithValue(ctx, contextKey{}, t)
 }
 
-// OfProcess returns the trace that Start began, or else that of the environment; nil if there is neither. An error means that the
-// environment is wrong, and every call returns it.
-func OfProcess() (*Trace, error) {
-	process.Lock()
-	defer process.Unlock()
-	if !process.asked {
-		process.asked = true
-		if pattern := os.Getenv(Variable); pattern != "" {
-			process.t, process.err = createPattern(Variable, pattern)
-		}
-	}
-	return process.t, process.err
-}
-
-// Start begins the trace of this process, before anything asks for it. The name may have the parts of Variable. stop ends it.
-func Start(option, name string) (stop func() error, err error) {
-	process.Lock()
-	defer process.Unlock()
-	t, err := createPattern(option, name)
-	if err != nil {
-		return nil, err
-	}
-	process.asked, process.t, process.err = true, t, nil
-	return func() error {
-		process.Lock()
-		defer process.Unlock()
-		process.t = nil
-		return t.Close()
-	}, nil
+// From returns the trace of a context; nil if it has none.
+func From(ctx context.Context) *Trace {
+	t, _ := ctx.Value(contextKey{}).(*Trace)
+	return t
 }

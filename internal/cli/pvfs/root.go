@@ -121,6 +121,9 @@ system begins with a colon (:/path) or its source. Options may be written with o
 	program.CommandGroup(root, "The file system", a.dfCommand(), a.pingCommand(), a.benchCommand(), a.mountCommand(), a.getUserCertCommand())
 	root.AddCommand(program.VersionCommand(a.Out))
 	for _, cmd := range root.Commands() {
+		if cmd.Name() != "version" {
+			a.traced(cmd)
+		}
 		if cmd.ValidArgsFunction == nil {
 			cmd.ValidArgsFunction = a.complete
 		}

@@ -108,9 +108,10 @@ VIADUCT_UDP_PRIVATE_KEY_FILE and VIADUCT_TLS_SECRET in README.md.
 	f.IntVar(&opt.flows, "flows", 0, "transfers of data at once (0: 64)")
 	program.SizeFlag(f, &opt.memory, "flow-memory", 0, "memory of their buffers, such as 64MiB (default: 64MiB, or 1/32 of the machine's if that is less)")
 	program.DurationFlag(f, &opt.drain, "drain", 0, "how long requests and transfers under way may take at the end before they are cut off (0: 10s)")
+	program.TraceFlag(cmd, nil)
 	program.Group(f, "Which server", "config", "fs-name", "alias", "dir", "create")
 	program.Group(f, "Clients and their rights", "key-file", "manage-from", "identities", "other-users", "strict")
-	program.Group(f, "Log and metrics", "log-level", "log-format", "log-file", "quiet", "metrics", "slow-request")
+	program.Group(f, "Log and metrics", "log-level", "log-format", "log-file", "quiet", "metrics", "slow-request", "trace")
 	program.Group(f, "Limits", "workers", "flows", "flow-memory", "drain")
 	return cmd
 }

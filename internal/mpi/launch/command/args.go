@@ -25,6 +25,7 @@ type (
 		label, noLabel, keepGoing   bool
 		timeout, initTimeout, grace time.Duration
 		outFile, errFile, outPrefix string
+		trace                       string
 		env                         envOptions
 		hosts                       hostOptions
 	}
@@ -45,6 +46,7 @@ func (o *jobOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.outFile, "outfile-pattern", "", "write the output of each process to a file: %r is its rank, %h its host")
 	f.StringVar(&o.errFile, "errfile-pattern", "", "the same for the standard error")
 	f.StringVar(&o.outPrefix, "output-filename", "", "write the output of each process to NAME.RANK.out and NAME.RANK.err")
+	f.StringVar(&o.trace, "trace", "", "write a trace of each process to a new folder, for Perfetto and bmi trace (docs/tracing.md)")
 	f.BoolVar(&o.keepGoing, "keep-going", false, "let the other processes go on when one dies")
 	program.DurationFlag(f, &o.timeout, "timeout", 0, "end a job that runs longer, with exit code 124 and the stacks of its goroutines (0: never)")
 	program.DurationFlag(f, &o.initTimeout, "init-timeout", InitTimeoutDefault, "end a job when processes have waited this long in Init for others that have not called it (0: never)")
@@ -107,6 +109,9 @@ func parse(args []string, cmd *cobra.Command) (launch.Config, error) {
 	if o.outPrefix != "" {
 		prefix := strings.ReplaceAll(o.outPrefix, "%", "%%")
 		cfg.OutputFile, cfg.ErrorFile = prefix+".%r.out", prefix+".%r.err"
+	}
+	if err := applyTrace(&cfg, o.trace); err != nil {
+		return cfg, err
 	}
 	if err := o.env.apply(&cfg, os.Environ()); err != nil {
 		return cfg, err
