@@ -11,7 +11,7 @@ import (
 // TraceOption is the name of the option that TraceFlag adds.
 const TraceOption = "trace"
 
-// TraceFlag adds the option -trace to a command. The endpoints that the command opens with its context write to the file. end,
+// TraceFlag adds the option --trace to a command. The endpoints that the command opens with its context write to the file. end,
 // which may be nil, closes those that the command leaves open.
 func TraceFlag(cmd *cobra.Command, end func() error) {
 	var name string
@@ -22,7 +22,7 @@ func TraceFlag(cmd *cobra.Command, end func() error) {
 		if name == "" {
 			return run(cmd, args)
 		}
-		t, err := trace.CreatePattern("-"+TraceOption, name)
+		t, err := trace.CreatePattern("--"+TraceOption, name)
 		if err != nil {
 			return Usage(err)
 		}

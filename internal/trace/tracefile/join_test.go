@@ -107,6 +107,26 @@ func TestOneMachine(t *testing.T) {
 	}
 }
 
+// TestClientsWithoutAddresses: clients are told apart by what they sent, if they sent something different.
+func TestClientsWithoutAddresses(t *testing.T) {
+	server := newWriter(t, node("0", 0), "tcp://s:1")
+	var clients []string
+	for n, bytes := range []int{10, 20, 20} {
+		c := newWriter(t, node("0", 0), "")
+		c.op("send unexpected", "tcp://s:1", 1, bytes, 0, 1)
+		c.op("recv", "tcp://s:1", 1, 5, 0, 9)
+		clients = append(clients, c.close())
+		peer := "tcp://client-" + string(rune('a'+n))
+		server.op("unexpected", peer, 1, bytes, time.Duration(2*n+2), time.Duration(2*n+3))
+		server.op("send", peer, 1, 5, 3, 4)
+	}
+	name := server.close()
+	did, _, _ := joined(t, name, clients[0])
+	assert.Equal(t, 2, did.Messages, "two other clients are not traced")
+	did, _, _ = joined(t, name, clients[0], clients[1], clients[2])
+	assert.Equal(t, 2, did.Messages, "nothing tells the second and the third apart")
+}
+
 // TestDoubtfulMessages: there is no arrow where the ends do not fit, or may not.
 func TestDoubtfulMessages(t *testing.T) {
 	a, b := newWriter(t, node("0", 0), "tcp://a:1"), newWriter(t, node("1", 0), "tcp://b:1")
