@@ -1,15 +1,14 @@
 package progress
 
 import (
+	"sync/atomic"
 	"time"
-
-	"go.uber.org/atomic"
 )
 
 // counts are events of sleeps, not of messages, so they cost no message anything.
 type counts struct {
 	sleeps, wakes, spinsLost atomic.Uint64
-	slept                    atomic.Duration
+	slept                    atomic.Int64 // nanoseconds
 }
 
 // Counts are what a Monitor has counted.
@@ -21,5 +20,5 @@ type Counts struct {
 // Counts returns the counts.
 func (m *Monitor) Counts() Counts {
 	c := &m.counts
-	return Counts{Sleeps: c.sleeps.Load(), Wakes: c.wakes.Load(), SpinsLost: c.spinsLost.Load(), Slept: c.slept.Load()}
+	return Counts{Sleeps: c.sleeps.Load(), Wakes: c.wakes.Load(), SpinsLost: c.spinsLost.Load(), Slept: time.Duration(c.slept.Load())}
 }

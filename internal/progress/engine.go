@@ -186,10 +186,10 @@ func (e *Engine) sleep(timeout time.Duration) bool {
 		return false
 	}
 	m := e.monitor
-	m.counts.sleeps.Inc()
+	m.counts.sleeps.Add(1)
 	began := m.Now()
 	e.sleeper.Sleep(timeout)
-	m.counts.slept.Add(m.Now() - began)
+	m.counts.slept.Add(int64(m.Now() - began))
 	return true
 }
 

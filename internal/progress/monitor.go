@@ -103,7 +103,7 @@ func (m *Monitor) Close() {
 func (m *Monitor) Wake(w *Waiter) {
 	select {
 	case w.ch <- struct{}{}:
-		m.counts.wakes.Inc()
+		m.counts.wakes.Add(1)
 	default:
 	}
 	if e := w.sleepsOn.Load(); e != nil {

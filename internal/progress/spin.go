@@ -72,7 +72,7 @@ func (m *Monitor) spin(check Condition, start, deadline time.Duration) (met bool
 			since = now
 		}
 		if !on || now-since >= budget || (deadline >= 0 && now >= deadline) || m.ended.Load() {
-			m.counts.spinsLost.Inc()
+			m.counts.spinsLost.Add(1)
 			s.Vain(now)
 			return false, since
 		}

@@ -47,7 +47,7 @@ var waiters = sync.Pool{New: func() any {
 
 // block waits for a wake-up or until the deadline; < 0 means none.
 func (w *Waiter) block(m *Monitor, deadline time.Duration) {
-	m.counts.sleeps.Inc()
+	m.counts.sleeps.Add(1)
 	if deadline < 0 {
 		<-w.ch
 		return

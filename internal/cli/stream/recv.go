@@ -8,8 +8,7 @@ import (
 	"hash"
 	"io"
 	"sync"
-
-	"go.uber.org/atomic"
+	"sync/atomic"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 )

@@ -1,32 +1,23 @@
 //go:build linux
 
-package mem_test
+package plugintest
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/viaduct-hpc/viaduct/internal/programs"
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/mem"
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
 	"github.com/viaduct-hpc/viaduct/plugins"
 )
 
-// TestSavesTheCopy: over a plugin, a large message is copied to shared memory, on both sides, unless
-// it is there already.
+// TestSavesTheCopy: over a plugin, a large message is copied to shared memory, on both sides, unless it is there already, as
+// memory of package mem is.
 func TestSavesTheCopy(t *testing.T) {
-	dir := t.TempDir()
-	require.NoError(t, programs.Build(dir, "cmd/bmi-method-via"))
-	loaded, err := plugins.Load(t.Context(), filepath.Join(dir, "bmi-method-via"), plugins.Options{
-		Names: map[string]string{"via+shm": "far-shm", "via+udp": "far-udp"},
-		Env:   []string{"VIADUCT_SHM_DIR=" + t.TempDir()},
-	})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, loaded.Unload(t.Context())) }()
+	load(t, plugins.Options{})
 	const n = 1 << 20
 	mpitest.Run(t, 2, mpitest.Options{Method: "far-shm"}, func(t *testing.T, p *mpi.Process) {
 		w, peer := p.World(), 1-p.World().Rank()
