@@ -2,10 +2,16 @@ package wireshark
 
 import (
 	"bytes"
-	"encoding/binary"
 	"net/netip"
 	"slices"
 	"sync"
+	"testing"
+	"time"
+
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
+	"github.com/gopacket/gopacket/pcapgo"
+	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/internal/nic/udp/dgram"
 	"github.com/viaduct-hpc/viaduct/internal/nic/udp/dgram/kernel"
@@ -81,37 +87,27 @@ func (s *tap) Send(batch []dgram.Packet) (int, error) {
 	return n, err
 }
 
-// pcap makes a capture file of datagrams over IPv4.
-func pcap(all []datagram) []byte {
-	const linkRaw = 101
-	b := binary.LittleEndian.AppendUint32(nil, 0xa1b2c3d4)
-	b = append(b, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0)
-	b = binary.LittleEndian.AppendUint32(b, 1<<18)
-	b = binary.LittleEndian.AppendUint32(b, linkRaw)
+// pcap makes a capture file of datagrams over IPv4, a microsecond apart.
+func pcap(t *testing.T, all []datagram) []byte {
+	t.Helper()
+	var file bytes.Buffer
+	w := pcapgo.NewWriter(&file)
+	require.NoError(t, w.WriteFileHeader(1<<18, layers.LinkTypeRaw))
 	for i, d := range all {
-		size := 20 + 8 + len(d.payload)
-		b = binary.LittleEndian.AppendUint32(b, 0)         // seconds
-		b = binary.LittleEndian.AppendUint32(b, uint32(i)) // microseconds
-		b = binary.LittleEndian.AppendUint32(b, uint32(size))
-		b = binary.LittleEndian.AppendUint32(b, uint32(size))
-		b = appendIPv4(b, d, size)
-		b = binary.BigEndian.AppendUint16(b, d.from.Port())
-		b = binary.BigEndian.AppendUint16(b, d.to.Port())
-		b = binary.BigEndian.AppendUint16(b, uint16(8+len(d.payload)))
-		b = append(b, 0, 0) // no checksum
-		b = append(b, d.payload...)
+		packet := gopacket.NewSerializeBuffer()
+		ip := &layers.IPv4{
+			Version: 4, TTL: 64, Protocol: layers.IPProtocolUDP,
+			SrcIP: d.from.Addr().AsSlice(), DstIP: d.to.Addr().AsSlice(),
+		}
+		udp := &layers.UDP{SrcPort: layers.UDPPort(d.from.Port()), DstPort: layers.UDPPort(d.to.Port())}
+		require.NoError(t, udp.SetNetworkLayerForChecksum(ip))
+		how := gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}
+		require.NoError(t, gopacket.SerializeLayers(packet, how, ip, udp, gopacket.Payload(d.payload)))
+		b := packet.Bytes()
+		info := gopacket.CaptureInfo{Timestamp: time.UnixMicro(int64(i)), CaptureLength: len(b), Length: len(b)}
+		require.NoError(t, w.WritePacket(info, b))
 	}
-	return b
-}
-
-func appendIPv4(b []byte, d datagram, size int) []byte {
-	const udp = 17
-	b = append(b, 0x45, 0)
-	b = binary.BigEndian.AppendUint16(b, uint16(size))
-	b = append(b, 0, 0, 0, 0, 64, udp, 0, 0)
-	from, to := d.from.Addr().As4(), d.to.Addr().As4()
-	b = append(b, from[:]...)
-	return append(b, to[:]...)
+	return file.Bytes()
 }
 
 // nowhere is an address that no known protocol has.

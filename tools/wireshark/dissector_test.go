@@ -160,7 +160,7 @@ func dissect(t *testing.T, all []datagram) []map[string]string {
 		t.Skip("tshark is not installed (apt-get install tshark)")
 	}
 	file := filepath.Join(t.TempDir(), "capture.pcap")
-	require.NoError(t, os.WriteFile(file, pcap(all), 0o600))
+	require.NoError(t, os.WriteFile(file, pcap(t, all), 0o600))
 	args := []string{"-r", file, "-X", "lua_script:viaduct-udp.lua", "-T", "fields", "-E", "separator=|", "-E", "occurrence=a", "-E", "aggregator=,"}
 	for _, f := range fields {
 		args = append(args, "-e", "viaduct_udp."+f)

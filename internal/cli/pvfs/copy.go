@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 )
 
@@ -85,46 +86,34 @@ func ownBlock() ([]byte, func()) {
 // copyBytes copies the first size bytes of a file, several blocks in parallel. It returns the number of bytes copied, because the
 // file may become shorter meanwhile. done is called for each block.
 func copyBytes(ctx context.Context, to io.WriterAt, from io.ReaderAt, size int64, done func(bytes int)) (int64, error) {
-	var (
-		next, total atomic.Int64
-		once        sync.Once
-		failed      error
-		all         sync.WaitGroup
-	)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	fail := func(err error) { once.Do(func() { failed = err; cancel() }) }
+	var next, total atomic.Int64
+	group, ctx := errgroup.WithContext(ctx)
 	borrow, each, atOnce := lenderOf(from, size)
-	work := func() {
+	work := func() error {
 		block, back := borrow()
 		defer back()
 		for {
 			off := next.Add(each) - each
 			if off >= size || ctx.Err() != nil {
-				return
+				return context.Cause(ctx)
 			}
 			b := block[:min(each, size-off)]
 			n, err := from.ReadAt(b, off)
 			if err != nil && !errors.Is(err, io.EOF) {
-				fail(err)
-				return
+				return err
 			}
 			if _, err := to.WriteAt(b[:n], off); err != nil {
-				fail(err)
-				return
+				return err
 			}
 			total.Add(int64(n))
 			done(n)
 		}
 	}
 	for range max(1, min(atOnce, (size+each-1)/each)) {
-		all.Go(work)
+		group.Go(work)
 	}
-	all.Wait()
-	if failed == nil {
-		failed = context.Cause(ctx)
-	}
-	return total.Load(), failed
+	err := group.Wait()
+	return total.Load(), err
 }
 
 // stream reads a file from start to end in blocks, one block ahead of the writes to w.
@@ -174,17 +163,16 @@ func stream(ctx context.Context, w io.Writer, from io.ReaderAt, done func(bytes 
 // verify reads a file and its copy, and compares their SHA-256.
 func verify(ctx context.Context, from, to io.ReaderAt) (sum [32]byte, err error) {
 	var sums [2][32]byte
-	var errs [2]error
-	var all sync.WaitGroup
+	var group errgroup.Group
 	for i, f := range []io.ReaderAt{from, to} {
-		all.Go(func() {
+		group.Go(func() error {
 			h := sha256.New()
-			_, errs[i] = stream(ctx, h, f, func(int) {})
+			_, err := stream(ctx, h, f, func(int) {})
 			h.Sum(sums[i][:0])
+			return err
 		})
 	}
-	all.Wait()
-	if err := errors.Join(errs[0], errs[1]); err != nil {
+	if err := group.Wait(); err != nil {
 		return sum, fmt.Errorf("verify: %w", err)
 	}
 	if sums[0] != sums[1] {

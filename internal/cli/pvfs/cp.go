@@ -7,11 +7,11 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 )
@@ -319,28 +319,12 @@ func (j *copyJob) link() error {
 
 // run copies the recorded files, several in parallel. It stops at the first error.
 func (c *copier) run(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	jobs := make(chan copyJob)
-	var all sync.WaitGroup
-	for range min(c.opt.jobs, len(c.jobs)) {
-		all.Go(func() {
-			for j := range jobs {
-				if err := c.file(ctx, j); err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(c.opt.jobs)
 	for _, j := range c.jobs {
-		if ctx.Err() != nil {
-			break
-		}
-		jobs <- j
+		group.Go(func() error { return c.file(ctx, j) })
 	}
-	close(jobs)
-	all.Wait()
-	if err := context.Cause(ctx); err != nil {
+	if err := group.Wait(); err != nil {
 		return err
 	}
 	for _, j := range slices.Backward(c.dirs) {
@@ -354,7 +338,7 @@ func (c *copier) run(ctx context.Context) error {
 // file copies one file.
 func (c *copier) file(ctx context.Context, j copyJob) error {
 	if ctx.Err() != nil {
-		return nil
+		return context.Cause(ctx)
 	}
 	in, err := j.from.open(j.src)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 )
 
@@ -43,44 +44,30 @@ func suitable(dir string) (string, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return "", err
 	}
-	mounts, err := os.ReadFile("/proc/self/mounts")
-	if err == nil && mounted(string(mounts), dir) {
+	mounts, err := mountinfo.GetMounts(at(dir))
+	if err == nil && len(mounts) > 0 {
 		return "", fmt.Errorf("internal/pvfs/fuse: a file system of this kind is mounted on %s already; unmount it first (%s): %w", dir, unmountCommand(dir), syscall.EBUSY)
 	}
 	return dir, nil
 }
 
-// octal escapes names as in the kernel's lists.
-var octal = strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`)
-
-// mounted reports whether the kernel's list has a mount of ours on a directory.
-func mounted(list, dir string) bool {
-	escaped := octal.Replace(dir)
-	for line := range strings.Lines(list) {
-		if f := strings.Fields(line); len(f) > 2 && f[1] == escaped && f[2] == fsType {
-			return true
-		}
-	}
-	return false
+// at selects mounts of this package on a directory.
+func at(dir string) mountinfo.FilterFunc {
+	return func(m *mountinfo.Info) (skip, stop bool) { return m.Mountpoint != dir || m.FSType != fsType, false }
 }
 
 // Shows reports whether a device (st_dev of stat(2)) is a mount of this package for the file system with this name.
 func Shows(dev uint64, name string) bool {
-	list, err := os.ReadFile("/proc/self/mountinfo")
-	return err == nil && shows(string(list), dev, name)
+	mounts, err := mountinfo.GetMounts(showing(dev, name))
+	return err == nil && len(mounts) > 0
 }
 
-// shows is Shows for a given list, see proc_pid_mountinfo(5).
-func shows(list string, dev uint64, name string) bool {
-	number := fmt.Sprintf("%d:%d", unix.Major(dev), unix.Minor(dev))
-	for line := range strings.Lines(list) {
-		place, kind, _ := strings.Cut(line, " - ")
-		p, k := strings.Fields(place), strings.Fields(kind)
-		if len(p) > 2 && len(k) > 1 && p[2] == number && k[0] == fsType && k[1] == octal.Replace(sourceOf(name)) {
-			return true
-		}
+// showing selects mounts of this package with a device and the name of a file system.
+func showing(dev uint64, name string) mountinfo.FilterFunc {
+	return func(m *mountinfo.Info) (skip, stop bool) {
+		same := m.Major == int(unix.Major(dev)) && m.Minor == int(unix.Minor(dev))
+		return !same || m.FSType != fsType || m.Source != sourceOf(name), false
 	}
-	return false
 }
 
 // sourceOf is the mount source in the kernel's list. Mount options are separated by commas.

@@ -1,25 +1,18 @@
 package replay
 
 import (
-	"encoding/binary"
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
+
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
+	"github.com/gopacket/gopacket/pcapgo"
 )
 
 // errCapture is for a file that is not a capture, or that was cut off.
 var errCapture = errors.New("replay: not a whole capture")
-
-// Sizes and numbers of the formats around TCP segments.
-const (
-	fileHeader   = 24
-	recordHeader = 16
-	ipv4Header   = 20
-	tcpHeader    = 20
-	protoTCP     = 6
-	linkEthernet = 1
-	linkCooked   = 113
-	flagSYN      = 2
-)
 
 // segment is the data of one packet in one direction of a connection.
 type segment struct {
@@ -27,77 +20,40 @@ type segment struct {
 	src, dst uint16
 	seq      uint32
 	syn      bool
-	data     []byte // a view of the file
+	data     []byte
 }
 
 // segments are the TCP segments over IPv4 in a capture.
 func segments(file []byte) ([]segment, error) {
-	if len(file) < fileHeader {
-		return nil, errCapture
-	}
-	var unit float64
-	switch binary.LittleEndian.Uint32(file) {
-	case 0xa1b2c3d4:
-		unit = 1e6
-	case 0xa1b23c4d:
-		unit = 1e9
-	default:
-		return nil, fmt.Errorf("%w: unknown magic number", errCapture)
-	}
-	skip := 0
-	switch link := binary.LittleEndian.Uint32(file[20:]); link {
-	case linkEthernet:
-		skip = 14
-	case linkCooked:
-		skip = 16
+	r, err := pcapgo.NewReader(bytes.NewReader(file))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errCapture, err)
 	}
 	var all []segment
-	for o := fileHeader; o < len(file); {
-		if len(file)-o < recordHeader {
-			return nil, errCapture
+	for {
+		b, info, err := r.ReadPacketData()
+		switch {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return nil, fmt.Errorf("%w: %w", errCapture, err)
+		case info.CaptureLength != info.Length:
+			return nil, fmt.Errorf("%w: a packet was cut off", errCapture)
 		}
-		sec := binary.LittleEndian.Uint32(file[o:])
-		frac := binary.LittleEndian.Uint32(file[o+4:])
-		kept := int(binary.LittleEndian.Uint32(file[o+8:]))
-		whole := int(binary.LittleEndian.Uint32(file[o+12:]))
-		o += recordHeader
-		if kept != whole || kept > len(file)-o {
-			return nil, errCapture
-		}
-		packet := file[o : o+kept]
-		o += kept
-		if s, ok := parseSegment(packet[min(skip, len(packet)):]); ok {
-			s.at = float64(sec) + float64(frac)/unit
+		if s, ok := parseSegment(gopacket.NewPacket(b, r.LinkType(), gopacket.DecodeOptions{Lazy: true, NoCopy: true})); ok {
+			s.at = float64(info.Timestamp.UnixNano()) / 1e9
 			all = append(all, s)
 		}
 	}
-	return all, nil
 }
 
-// parseSegment parses an IPv4 packet. It skips packets without a TCP segment.
-func parseSegment(p []byte) (segment, bool) {
-	if len(p) < ipv4Header || p[0]>>4 != 4 || p[9] != protoTCP {
+// parseSegment takes the TCP segment out of a packet. It skips packets without one over IPv4.
+func parseSegment(p gopacket.Packet) (segment, bool) {
+	t, ok := p.Layer(layers.LayerTypeTCP).(*layers.TCP)
+	if !ok || p.Layer(layers.LayerTypeIPv4) == nil || p.Metadata().Truncated {
 		return segment{}, false
 	}
-	head, total := int(p[0]&15)*4, int(binary.BigEndian.Uint16(p[2:]))
-	if total == 0 { // segmentation was left to the device
-		total = len(p)
-	}
-	if head < ipv4Header || total > len(p) || total < head+tcpHeader {
-		return segment{}, false
-	}
-	t := p[head:total]
-	data := int(t[12]>>4) * 4
-	if data < tcpHeader || data > len(t) {
-		return segment{}, false
-	}
-	return segment{
-		src:  binary.BigEndian.Uint16(t),
-		dst:  binary.BigEndian.Uint16(t[2:]),
-		seq:  binary.BigEndian.Uint32(t[4:]),
-		syn:  t[13]&flagSYN != 0,
-		data: t[data:],
-	}, true
+	return segment{src: uint16(t.SrcPort), dst: uint16(t.DstPort), seq: t.Seq, syn: t.SYN, data: t.Payload}, true
 }
 
 // stream is one direction of a connection, assembled from segments in any order.

@@ -3,7 +3,8 @@ package server
 import (
 	"context"
 	"slices"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/store"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
@@ -119,27 +120,23 @@ func (s *Server) isEmpty(dirdata proto.Handle) (empty bool, err error) {
 // remoteDirdata makes other servers create one dirdata object each. With an error it returns those that were made.
 func (s *Server) remoteDirdata(ctx context.Context, servers []int) ([]proto.Handle, error) {
 	made := make([]proto.Handle, len(servers))
-	errs := make([]error, len(servers))
-	var wait sync.WaitGroup
+	var all errgroup.Group
 	for i, to := range servers {
-		wait.Go(func() {
+		all.Go(func() error {
 			var resp proto.BatchCreateResp
 			req := &proto.BatchCreateReq{FS: s.fs.ID, Type: proto.TypeDirdata, Count: 1, Extents: s.fs.Servers[to].Meta}
-			errs[i] = s.callWith(ctx, to, 0, nil, req, &resp)
-			if errs[i] == nil {
-				if len(resp.Handles) != 1 || !s.ownedBy(resp.Handles[0], to) {
-					errs[i] = proto.EPROTO
-					return
-				}
-				made[i] = resp.Handles[0]
+			if err := s.callWith(ctx, to, 0, nil, req, &resp); err != nil {
+				return err
 			}
+			if len(resp.Handles) != 1 || !s.ownedBy(resp.Handles[0], to) {
+				return proto.EPROTO
+			}
+			made[i] = resp.Handles[0]
+			return nil
 		})
 	}
-	wait.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return slices.DeleteFunc(made, func(h proto.Handle) bool { return h == 0 }), err
-		}
+	if err := all.Wait(); err != nil {
+		return slices.DeleteFunc(made, func(h proto.Handle) bool { return h == 0 }), err
 	}
 	return made, nil
 }
@@ -152,24 +149,17 @@ func (s *Server) ownedBy(h proto.Handle, server int) bool {
 
 // setUp sends the other dirdata objects of a new spread directory their state.
 func (s *Server) setUp(ctx context.Context, dir proto.Handle, o *store.Object, d proto.DistDir) error {
-	errs := make([]error, len(d.Dirdata))
-	var wait sync.WaitGroup
+	var all errgroup.Group
 	for i := 1; i < len(d.Dirdata); i++ {
-		wait.Go(func() {
+		all.Go(func() error {
 			a := o.Attr
 			a.Type = proto.TypeDirdata
 			a.Mask = proto.AttrCommon | proto.AttrDistDir
 			a.DistDir = ofBucket(d, i)
-			errs[i] = s.tellAttr(ctx, dir, d.Dirdata[i], a)
+			return s.tellAttr(ctx, dir, d.Dirdata[i], a)
 		})
 	}
-	wait.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return all.Wait()
 }
 
 // tellAttr sends a SETATTR for an object to its server, on behalf of a directory.

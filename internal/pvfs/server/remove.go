@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/store"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
@@ -302,18 +303,11 @@ func (s *Server) removeSpread(ctx context.Context, h proto.Handle) error {
 
 // each runs a function for all dirdata objects of a directory at once.
 func each(dirdata []proto.Handle, do func(h proto.Handle) error) error {
-	errs := make([]error, len(dirdata))
-	var wait sync.WaitGroup
-	for i, h := range dirdata {
-		wait.Go(func() { errs[i] = do(h) })
+	var all errgroup.Group
+	for _, h := range dirdata {
+		all.Go(func() error { return do(h) })
 	}
-	wait.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return all.Wait()
 }
 
 // freeze stops all changes of a directory's entries, or allows them again, depending on the height of the tree.

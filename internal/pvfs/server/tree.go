@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/store"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
@@ -109,16 +111,15 @@ func (t *tree) doOwn(own []int) {
 		t.fail(own[0], t.own(own[0]))
 		return
 	}
-	room := make(chan struct{}, treeOwnAtOnce)
-	var wait sync.WaitGroup
+	var all errgroup.Group
+	all.SetLimit(treeOwnAtOnce)
 	for _, i := range own {
-		room <- struct{}{}
-		wait.Go(func() {
+		all.Go(func() error {
 			t.fail(i, t.own(i))
-			<-room
+			return nil
 		})
 	}
-	wait.Wait()
+	_ = all.Wait() // t has the errors
 }
 
 // pick returns the handles of some objects.

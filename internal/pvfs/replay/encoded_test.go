@@ -1,4 +1,4 @@
-package proto_test
+package replay_test
 
 import (
 	"os"
@@ -13,22 +13,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// captures is the folder of captured sessions, which are not part of the module: beside the checkout, or below VIADUCT_SHARED.
-func captures(t *testing.T) string {
-	t.Helper()
-	dir, err := replay.Captures()
-	if err != nil {
-		t.Skip(err)
-	}
-	return dir
-}
+// probesCapture is a capture of messages that no client sends. Those that do not parse are not compared.
+const probesCapture = "probes.pcap"
 
-// probes is a capture of messages that no client sends. Those that do not parse are not compared.
-const probes = "probes.pcap"
-
-// TestCuts is TestSessions with the cuts of the captures, which are part of the module.
-func TestCuts(t *testing.T) {
-	files, err := filepath.Glob("../../internal/pvfs/replay/testdata/*.gz")
+// TestEncodedCuts is TestEncoded with the cuts of the captures, which are part of the module.
+func TestEncodedCuts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.gz")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, file := range files {
@@ -43,8 +33,8 @@ func TestCuts(t *testing.T) {
 	}
 }
 
-// Every message of every captured session is decoded to its last byte, and encoded to the same bytes again.
-func TestSessions(t *testing.T) {
+// TestEncoded: every message of every captured session is decoded to its last byte, and encoded to the same bytes again.
+func TestEncoded(t *testing.T) {
 	var files []string
 	for _, pattern := range []string{"*.pcap", "ops/*.pcap"} {
 		found, err := filepath.Glob(filepath.Join(captures(t), pattern))
@@ -62,9 +52,9 @@ func TestSessions(t *testing.T) {
 			exchanges := replay.Exchanges(all)
 			require.NotEmpty(t, exchanges)
 			for _, m := range all {
-				require.True(t, !m.Garbage || filepath.Base(file) == probes)
+				require.True(t, !m.Garbage || filepath.Base(file) == probesCapture)
 			}
-			counted := sameExchanges(t, exchanges, filepath.Base(file) == probes)
+			counted := sameExchanges(t, exchanges, filepath.Base(file) == probesCapture)
 			messages += counted.messages
 			for op := range counted.requests {
 				requests[op] = true
@@ -73,7 +63,7 @@ func TestSessions(t *testing.T) {
 	}
 	for op := range requests {
 		name := strings.ToLower(strings.ReplaceAll(op.String(), "_", ""))
-		assert.FileExists(t, filepath.Join("testdata", "captured", name+".golden"))
+		assert.FileExists(t, filepath.Join("..", "proto", "testdata", "captured", name+".golden"))
 	}
 	t.Logf("%d messages of %d operations in %d captures", messages, len(requests), len(files))
 }
