@@ -12,9 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// viaduct is the path of this module.
-const viaduct = "github.com/viaduct-hpc/viaduct"
-
 // modulesVariable, set to "must", forbids to skip tests for which the go command must reach a module proxy.
 const modulesVariable = "VIADUCT_MODULES"
 
