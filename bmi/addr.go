@@ -1,7 +1,6 @@
 package bmi
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"sync/atomic"
@@ -145,29 +144,6 @@ func (e *Endpoint) CheckAddr(a Addr) error {
 		return ErrClosed
 	}
 	return c.Check(a.e.peer)
-}
-
-// ReloadKeys makes the methods read their keys and certificates again, and returns the names of those that did. Connections that
-// exist are not affected. A method whose files are wrong goes on with what it had; the error says which and why.
-func (e *Endpoint) ReloadKeys() (methods []string, err error) {
-	for _, in := range e.methods() {
-		r, ok := in.method.(Reloader)
-		if !ok {
-			continue
-		}
-		in.Lock()
-		reloaded, failed := false, error(nil)
-		if !in.closing {
-			reloaded, failed = r.Reload()
-		}
-		in.unlock()
-		if failed != nil {
-			err = errors.Join(err, fmt.Errorf("bmi: the keys of %s are as before: %w", in.info.Name, failed))
-		} else if reloaded {
-			methods = append(methods, in.info.Name)
-		}
-	}
-	return methods, err
 }
 
 // QueryAddrRange reports whether an address lies in a range, written in the wildcard syntax of its method.

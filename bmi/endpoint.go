@@ -27,6 +27,8 @@ type Endpoint struct {
 	closed    chan struct{}               // every method is closed
 	unclosed  atomic.Int32                // see closedOne
 
+	reloading sync.Mutex // one ReloadKeys at a time
+
 	addrMu sync.RWMutex
 	addrs  map[string]Addr // results of Lookup, by the text given to it
 

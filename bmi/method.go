@@ -158,13 +158,6 @@ type Authenticator interface {
 	AuthenticatedName(peer Peer) string
 }
 
-// A Reloader has keys or certificates that can change while it is open.
-type Reloader interface {
-	// Reload reads them again, for connections that are made from now on. After an error nothing has changed. It reports false
-	// if there is nothing to read.
-	Reload() (reloaded bool, err error)
-}
-
 // A User is a user of this machine, as reported by the kernel.
 type User struct {
 	UID    uint32

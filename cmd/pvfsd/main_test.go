@@ -240,18 +240,26 @@ func TestHangupNeverKills(t *testing.T) {
 	require.NoError(t, cmd.Wait())
 }
 
-// TestHangupReadsKeys: after SIGHUP a server accepts the new key of tcps, and says which file has changed; a key of the servers
-// takes a restart.
+// TestHangupReadsKeys: after SIGHUP a server accepts the new key of its method, and says which file has changed; a key of the
+// servers takes a restart.
 func TestHangupReadsKeys(t *testing.T) {
+	t.Run("tcps", func(t *testing.T) { hangupReadsKeys(t, "tcps", "VIADUCT_TLS_SECRET", "tcps://"+freeport.Address(t)) })
+	t.Run("via+udp", func(t *testing.T) {
+		hangupReadsKeys(t, "via+udp", "VIADUCT_UDP_KEY_FILE", "via+udp://"+freeport.UDPAddress(t))
+	})
+}
+
+func hangupReadsKeys(t *testing.T, method, variable, address string) {
 	folder := t.TempDir()
 	conf, log, secret, key := filepath.Join(folder, "fs.conf"), filepath.Join(folder, "log"), filepath.Join(folder, "secret"), filepath.Join(folder, "fs.key")
 	write := func(name, text string) { require.NoError(t, os.WriteFile(name, []byte(text), 0o600)) }
 	write(secret, "the first of two passphrases")
 	write(key, "the key of all servers")
-	t.Setenv("VIADUCT_TLS_SECRET", secret)
-	out, err := command(t, "genconfig", "-o", conf, "one=tcps://"+freeport.Address(t)).CombinedOutput()
+	t.Setenv(variable, secret)
+	out, err := command(t, "genconfig", "-o", conf, "one="+address).CombinedOutput()
 	require.NoError(t, err, string(out))
-	d := serve(t, "--config", conf, "--dir", filepath.Join(folder, "data"), "--create", "--log-file", log, "--key-file", key)
+	keyed := func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, "VIADUCT_UDP_INSECURE=0") }
+	d := serveAs(t, keyed, "--config", conf, "--dir", filepath.Join(folder, "data"), "--create", "--log-file", log, "--key-file", key)
 	noop(t, d.addresses[0])
 	hangup := func(says string) {
 		require.NoError(t, d.cmd.Process.Signal(syscall.SIGHUP))
@@ -261,10 +269,10 @@ func TestHangupReadsKeys(t *testing.T) {
 		}, far, time.Millisecond, says)
 	}
 	write(secret, "short")
-	hangup("the keys of tcps are as before")
+	hangup("the keys of " + method + " are as before")
 	write(secret, "the second of two passphrases")
 	require.ErrorIs(t, ask(t, d.addresses[0]), bmi.ErrRefused, "this process has the new key, and the server the old one")
-	hangup("methods=tcps changed=" + secret)
+	hangup("methods=" + method + " changed=" + secret)
 	noop(t, d.addresses[0])
 	write(key, "another key of all servers")
 	hangup("takes effect at the next start\" files=" + key)

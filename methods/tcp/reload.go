@@ -2,12 +2,18 @@ package tcp
 
 import "github.com/viaduct-hpc/viaduct/internal/tcp/stack"
 
-// Reload reads keys and certificates again (bmi.Reloader).
-func (m *method) Reload() (reloaded bool, err error) {
-	s, ok := m.stack.(stack.Reloader)
-	if !ok {
-		return false, nil
+// KeyFiles implements bmi.Reloader.
+func (m *method) KeyFiles() []string {
+	if s, ok := m.stack.(stack.Reloader); ok {
+		return s.KeyFiles()
 	}
-	err = s.Reload()
-	return err == nil, err
+	return nil
+}
+
+// Reload reads keys and certificates again (bmi.Reloader).
+func (m *method) Reload() (use func(), err error) {
+	if s, ok := m.stack.(stack.Reloader); ok {
+		return s.Reload()
+	}
+	return nil, nil
 }

@@ -29,13 +29,13 @@ type reloader struct {
 
 	text  string   // the configuration in effect
 	rules contents // files that a reload reads
-	tls   contents // the same, of tcps
+	keys  contents // the same, with keys of the methods
 	fixed contents // files that only a start reads
 }
 
 // newReloader notes what a server has read at its start.
 func newReloader(opt *serveOptions, fs *config.Config) *reloader {
-	return &reloader{opt: opt, text: fs.Text, rules: contentsOf(opt.ruleFiles(fs)), tls: contentsOf(tlsFiles()), fixed: contentsOf(opt.fixedFiles())}
+	return &reloader{opt: opt, text: fs.Text, rules: contentsOf(opt.ruleFiles(fs)), fixed: contentsOf(opt.fixedFiles())}
 }
 
 // obey handles signals until ctx ends. SIGHUP reopens the log, and reads the configuration and the identities again. SIGUSR1 logs
@@ -92,16 +92,16 @@ func (r *reloader) reload() error {
 
 // reloadKeys makes the methods read their keys and certificates again.
 func (r *reloader) reloadKeys() {
-	files := contentsOf(tlsFiles())
+	files := contentsOf(r.ep.KeyFiles())
 	methods, err := r.ep.ReloadKeys()
 	if err != nil {
 		r.log.Error("keys of a method were not read again", "err", err)
 		return
 	}
-	if changed := files.changed(r.tls); len(methods) > 0 && len(changed) > 0 {
+	if changed := files.changed(r.keys); len(methods) > 0 && len(changed) > 0 {
 		r.log.Info("keys and certificates were read again, for new connections", "methods", strings.Join(methods, ", "), "changed", strings.Join(changed, ", "))
 	}
-	r.tls = files
+	r.keys = files
 }
 
 // identities reads the file of --identities; nil without one.
@@ -118,24 +118,8 @@ func (o *serveOptions) ruleFiles(fs *config.Config) []string {
 	return []string{o.idFile, sec.KeyStore, sec.CAFile, sec.ServerKey, sec.LDAP.BindPassword}
 }
 
-// tlsFiles are the files of tcps.
-func tlsFiles() (files []string) {
-	for _, env := range []string{"VIADUCT_TLS_CERT", "VIADUCT_TLS_KEY", "VIADUCT_TLS_CA", "VIADUCT_TLS_SECRET"} {
-		files = append(files, environ.Getenv(env))
-	}
-	return files
-}
-
-// fixedFiles are the files that only a start reads: keys of the servers, and of via+udp.
-func (o *serveOptions) fixedFiles() []string {
-	files := []string{o.keyFile}
-	for _, env := range []string{
-		"VIADUCT_UDP_KEY_FILE", "VIADUCT_UDP_PRIVATE_KEY_FILE", "VIADUCT_UDP_CLIENTS_FILE", "VIADUCT_UDP_SERVERS_FILE",
-	} {
-		files = append(files, environ.Getenv(env))
-	}
-	return files
-}
+// fixedFiles are the files that only a start reads: the key of the servers.
+func (o *serveOptions) fixedFiles() []string { return []string{o.keyFile} }
 
 // fileBytesMax is more than any file with keys has.
 const fileBytesMax = 16 << 20

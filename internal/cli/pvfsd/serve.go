@@ -192,6 +192,7 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 		return fmt.Errorf("%s listens on %s: %w", p.alias, strings.Join(addresses, ", "), err)
 	}
 	defer func() { err = errors.Join(err, ep.Close()) }()
+	r.keys = contentsOf(ep.KeyFiles())
 	if err := checkPatterns(ep, opt.manage); err != nil {
 		return err
 	}

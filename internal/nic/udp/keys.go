@@ -66,15 +66,22 @@ var (
 	errNoClients = fmt.Errorf("udp: whoever listens with a key of its own needs the public keys of those that may connect: set %s to a file of lines NAME KEY", ClientsFileEnv)
 )
 
-// keys finds the keys of a device.
-func (p Provider) keys(listens bool) (k keys, err error) {
-	source, ids, insecure := p.Key, p.Identity, p.Insecure
+// sources are where the keys of a device come from: the options, or else the environment.
+func (p Provider) sources() (source secure.Source, ids secure.IdentitySource, insecure bool, err error) {
+	source, ids, insecure = p.Key, p.Identity, p.Insecure
 	if source == (secure.Source{}) && ids.Empty() && !insecure {
 		source = secure.Source{File: environ.Getenv(KeyFileEnv), Text: environ.Getenv(KeyEnv)}
 		ids = secure.IdentitySource{PrivateFile: environ.Getenv(PrivateFileEnv), ClientsFile: environ.Getenv(ClientsFileEnv), ServersFile: environ.Getenv(ServersFileEnv)}
-		if insecure, err = insecureByEnvironment(); err != nil {
-			return keys{}, err
-		}
+		insecure, err = insecureByEnvironment()
+	}
+	return source, ids, insecure, err
+}
+
+// keys finds the keys of a device.
+func (p Provider) keys(listens bool) (k keys, err error) {
+	source, ids, insecure, err := p.sources()
+	if err != nil {
+		return keys{}, err
 	}
 	if insecure {
 		switch {

@@ -79,8 +79,11 @@ type Stack interface {
 
 // A Reloader is a Stack with keys or certificates in files.
 type Reloader interface {
-	// Reload reads them again, for streams that are made from now on. After an error nothing has changed.
-	Reload() error
+	// KeyFiles are their names.
+	KeyFiles() []string
+	// Reload reads them again, and may run beside the other methods. use puts them into effect, for streams that are made from
+	// now on; it is called as the other methods are. After an error nothing has changed.
+	Reload() (use func(), err error)
 }
 
 // A Sleeper is a Stack whose owner can block until an event. Its methods are as in bmi.Sleeper.

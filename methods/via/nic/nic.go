@@ -175,6 +175,15 @@ type Namer interface {
 	CanonicalAddr(addr string) (string, error)
 }
 
+// A Reloader is a device with keys in files, which can change while it is open.
+type Reloader interface {
+	// KeyFiles are their names.
+	KeyFiles() []string
+	// Reload reads them again. Unlike other methods it may be called beside them. use puts the keys into effect, for connections
+	// that are made from now on; nil: there is nothing to read. After an error nothing has changed.
+	Reload() (use func(), err error)
+}
+
 // Caps are a device's capabilities and limits. Callers must decide by these and never by a provider's name.
 type Caps struct {
 	// InlineBytesMax is the largest payload that travels inside a completion entry, without touching a buffer. Payloads up to

@@ -68,9 +68,11 @@ func NewGuard(cfg Config) (*Guard, error) {
 		cfg.InitsMax = InitsMax
 	}
 	g := &Guard{cfg: cfg, mode: cfg.mode(), cookies: cookies{random: cfg.Random}, memory: newMemory(cfg.InitsMax)}
-	key, err := g.resetKey()
-	if err != nil {
-		return nil, err
+	key, known := cfg.resetKey()
+	if !known {
+		if _, err := io.ReadFull(cfg.Random, key[:]); err != nil {
+			return nil, err
+		}
 	}
 	g.resets = newResets(key)
 	return g, nil
@@ -92,28 +94,43 @@ func (c *Config) mode() wire.Mode {
 // Mode says which kinds of keys there are.
 func (g *Guard) Mode() wire.Mode { return g.mode }
 
-// resetKey makes the secret of our tokens. A device that comes back under its name must have the same
+// Renew checks other keys of the same kinds. use puts them into effect, for handshakes that begin from then on; it has to be called
+// as the other methods are, and Renew may run beside them. Connections are not affected, but end by their time limits and not by a
+// RESET if this side forgets them. ok is false if the keys are of other kinds, which the other sides could not know.
+func (g *Guard) Renew(key *Key, id *Identity) (use func(), ok bool) {
+	cfg := g.cfg // only use changes it
+	cfg.Key, cfg.Identity = key, id
+	if cfg.mode() != g.mode {
+		return nil, false
+	}
+	resets := g.resets
+	if key, known := cfg.resetKey(); known {
+		resets = newResets(key)
+	}
+	return func() { g.cfg, g.resets.mac = cfg, resets.mac }, true
+}
+
+// resetKey returns the secret of our tokens; known is false if it must be random. A device that comes back under its name must have the same
 // secret again. No other device may have it: a device with our secret that does not know our connections
 // would tell any host that asks how to end them (RFC 9000, section 21.11). Without keys any host can
 // compute it, as there is no protection then.
-func (g *Guard) resetKey() (key [keyBytes]byte, err error) {
+func (c *Config) resetKey() (key [keyBytes]byte, known bool) {
 	switch {
-	case !g.cfg.Listening || g.cfg.Name == "":
-		_, err = io.ReadFull(g.cfg.Random, key[:])
-		return key, err
-	case g.cfg.Identity != nil: // no other host can compute it then
-		return g.cfg.Identity.Private.derive(g.resetInfo()), nil
-	case g.cfg.Key != nil:
-		return g.cfg.Key.derive(g.resetInfo()), nil
+	case !c.Listening || c.Name == "":
+		return key, false
+	case c.Identity != nil: // no other host can compute it then
+		return c.Identity.Private.derive(c.resetInfo()), true
+	case c.Key != nil:
+		return c.Key.derive(c.resetInfo()), true
 	}
-	return expand(key, g.resetInfo()), nil
+	return expand(key, c.resetInfo()), true
 }
 
-func (g *Guard) resetInfo() string {
-	if g.cfg.Place == "" {
-		return infoReset + g.cfg.Name
+func (c *Config) resetInfo() string {
+	if c.Place == "" {
+		return infoReset + c.Name
 	}
-	return infoReset + g.cfg.Name + infoPlace + g.cfg.Place
+	return infoReset + c.Name + infoPlace + c.Place
 }
 
 // shaker makes our part of one handshake. server is the static key of the side that we ask, if there are

@@ -34,8 +34,8 @@ type Config struct {
 	serverErr, clientErr error
 	// shared: the two sides share a key instead of having certificates.
 	shared bool
-	// again reads the files that this configuration came from; nil if it came from none.
-	again func() (*Config, error)
+	// from are the files that this configuration came from; none if it came from no files.
+	from Files
 }
 
 // Defaults of Config.

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/internal/environ"
@@ -62,8 +63,13 @@ func (f Files) Load() (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.again = f.Load
+	cfg.from = f
 	return cfg, nil
+}
+
+// names are those of the files that are given.
+func (f Files) names() []string {
+	return slices.DeleteFunc([]string{f.Cert, f.Key, f.CA, f.Secret}, func(name string) bool { return name == "" })
 }
 
 func (f Files) load() (*Config, error) {

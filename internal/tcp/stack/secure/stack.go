@@ -66,23 +66,26 @@ func Over(inner stack.Stack, cfg *Config) (stack.Stack, error) {
 	return &sleeper{Stack: t, below: below}, nil
 }
 
+// KeyFiles implements stack.Reloader.
+func (t *Stack) KeyFiles() []string { return t.cfg.from.names() }
+
 // Reload implements stack.Reloader. Streams that exist keep their keys.
-func (t *Stack) Reload() error {
-	if t.cfg.again == nil {
-		return errors.New("secure: this configuration came from no files")
+func (t *Stack) Reload() (use func(), err error) {
+	old := t.cfg // only use changes it
+	if old.from == (Files{}) {
+		return nil, errors.New("secure: this configuration came from no files")
 	}
-	cfg, err := t.cfg.again()
+	cfg, err := old.from.Load()
 	switch {
 	case err != nil:
-		return err
-	case cfg.serverErr != nil && t.cfg.serverErr == nil:
-		return cfg.serverErr
-	case cfg.clientErr != nil && t.cfg.clientErr == nil:
-		return cfg.clientErr
+		return nil, err
+	case cfg.serverErr != nil && old.serverErr == nil:
+		return nil, cfg.serverErr
+	case cfg.clientErr != nil && old.clientErr == nil:
+		return nil, cfg.clientErr
 	}
-	cfg.HandshakeTimeout, cfg.HandshakesMax, cfg.Clock, cfg.Inline = t.cfg.HandshakeTimeout, t.cfg.HandshakesMax, t.cfg.Clock, t.cfg.Inline
-	t.cfg = cfg
-	return nil
+	cfg.HandshakeTimeout, cfg.HandshakesMax, cfg.Clock, cfg.Inline = old.HandshakeTimeout, old.HandshakesMax, old.Clock, old.Inline
+	return func() { t.cfg = cfg }, nil
 }
 
 func (t *Stack) handshakeTimeout() time.Duration {
