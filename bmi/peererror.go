@@ -1,6 +1,7 @@
 package bmi
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -24,15 +25,30 @@ func PeerError(kind error, peer string, why error) error {
 		text = kind.Error() + ": %s"
 	}
 	text = fmt.Sprintf(text, peer)
+	named := &namedPeer{peer}
 	if why == nil {
-		return fault.Markf(kind, "%s", text)
+		return fault.Mark(errors.New(text), kind, named)
 	}
 	// A reason often begins with the same address, as it is in the terms of its layer.
 	reason := why.Error()
 	if _, host, ok := strings.Cut(peer, "://"); ok {
 		reason = strings.TrimPrefix(reason, host+": ")
 	}
-	return fault.Mark(fmt.Errorf("%s: %s", text, reason), kind, why)
+	return fault.Mark(fmt.Errorf("%s: %s", text, reason), kind, named, why)
+}
+
+// namedPeer marks an error with a text that names a peer.
+type namedPeer struct{ peer string }
+
+func (n *namedPeer) Error() string { return n.peer }
+
+// NamedPeer returns the peer that the text of an error names, if PeerError made the error.
+func NamedPeer(err error) (peer string, ok bool) {
+	var n *namedPeer
+	if !errors.As(err, &n) {
+		return "", false
+	}
+	return n.peer, true
 }
 
 // TakenError is an ErrNameTaken of a method that cannot listen at an address, because of why.

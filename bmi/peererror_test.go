@@ -23,6 +23,9 @@ func TestPeerError(t *testing.T) {
 		{ErrDropped, io.EOF, "bmi: address was dropped, look it up again: tcp://here:1: EOF"},
 	} {
 		err := PeerError(c.kind, "tcp://here:1", c.why)
+		named, ok := NamedPeer(fmt.Errorf("around it: %w", err))
+		assert.True(t, ok)
+		assert.Equal(t, "tcp://here:1", named)
 		assert.EqualError(t, err, c.want)
 		assert.ErrorIs(t, err, c.kind)
 		assert.Equal(t, c.why != nil, errors.Is(err, io.EOF))

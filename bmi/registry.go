@@ -78,13 +78,24 @@ func driverOf(name string) (Driver, error) {
 	if d := registry.byName[name]; d != nil {
 		return d, nil
 	}
-	known := slices.Sorted(maps.Keys(registry.byName))
-	if len(known) == 0 {
-		return nil, fmt.Errorf("%w %q: this program carries none, import one", ErrUnknownMethod, name)
-	}
-	return nil, fmt.Errorf("%w %q: this program carries %s; import the package of another or load its plugin",
-		ErrUnknownMethod, name, strings.Join(known, ", "))
+	return nil, &UnknownMethodError{Name: name, Known: slices.Sorted(maps.Keys(registry.byName))}
 }
+
+// UnknownMethodError is an ErrUnknownMethod whose text lists the methods of the program.
+type UnknownMethodError struct {
+	Name  string
+	Known []string // of the program, sorted
+}
+
+func (e *UnknownMethodError) Error() string {
+	if len(e.Known) == 0 {
+		return fmt.Sprintf("%v %q: this program carries none, import one", ErrUnknownMethod, e.Name)
+	}
+	return fmt.Sprintf("%v %q: this program carries %s; import the package of another or load its plugin", ErrUnknownMethod, e.Name, strings.Join(e.Known, ", "))
+}
+
+// Unwrap is ErrUnknownMethod.
+func (*UnknownMethodError) Unwrap() error { return ErrUnknownMethod }
 
 // schemeOf is the method name in an address.
 func schemeOf(address string) (string, error) {

@@ -20,7 +20,7 @@ const (
 	nameTag   = "name"   // the name, if it is not that of the field
 )
 
-// Counts returns the fields of a structure of counters, whose names begin with prefix and a dot. A
+// Counts returns the fields of a structure of counters. Their names are prefix, a dot and the name of the field. A
 // uint64 is a Counter, an int a Level, and a time.Duration is Generic, in nanoseconds.
 func Counts(prefix string, structure any) []Count {
 	v := reflect.ValueOf(structure)

@@ -13,7 +13,7 @@ type Link struct {
 	Lost             uint64 `about:"transmissions declared lost because later ones arrived"`
 	Spurious         uint64 `about:"retransmissions that were not needed"`
 	Duplicates       uint64 `about:"segments that had arrived before"`
-	Refused          uint64 `about:"segments for which there was no room, and which had to be sent again"`
+	Refused          uint64 `about:"segments that had to be sent again because there was no room for them"`
 	AcksSent         uint64 `about:"packets sent that acknowledged new arrivals"`
 	AcksReceived     uint64 `about:"packets received with an ack, whether new or not"`
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -93,7 +92,7 @@ func (a *App) ping(ctx context.Context, address string, opt pingOptions) (err er
 			break
 		}
 		if err != nil {
-			if !strings.Contains(err.Error(), address) {
+			if _, named := bmi.NamedPeer(err); !named {
 				err = fmt.Errorf("ping %s: %w", address, err)
 			}
 			return err

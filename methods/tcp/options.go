@@ -18,7 +18,7 @@ type Options struct {
 	ConnectTimeout time.Duration `about:"how long sends wait for a connection, with name look-up"`
 	HeaderTimeout  time.Duration `about:"how long a header may stay incomplete"`
 	MessageTimeout time.Duration `about:"how long a message in a buffer of the method may stay incomplete"`
-	HangupTimeout  time.Duration `about:"how long to keep a connection that the other side has closed and whose next message waits for a receive"`
+	HangupTimeout  time.Duration `about:"how long to keep a connection that the other side has closed while its next message waits for a receive"`
 	// RetryAbsent: an address without a listener is not a failure until ConnectTimeout. For jobs whose processes start
 	// together.
 	RetryAbsent bool `about:"keep trying to connect to an address where nobody listens yet"`

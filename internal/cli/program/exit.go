@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
@@ -68,12 +67,12 @@ func IsAny(err error, targets []error) bool {
 
 // Explain is the text of an error, with a hint where possible.
 func Explain(err error) string {
-	text := err.Error()
+	var lists *bmi.UnknownMethodError
 	switch {
 	case errors.Is(err, context.Canceled):
 		return "interrupted"
-	case errors.Is(err, bmi.ErrUnknownMethod) && !strings.Contains(text, "available") && !strings.Contains(text, "this program carries"):
-		return text + "; available: " + MethodList()
+	case errors.Is(err, bmi.ErrUnknownMethod) && !errors.As(err, &lists):
+		return err.Error() + "; available: " + MethodList()
 	}
-	return text
+	return err.Error()
 }

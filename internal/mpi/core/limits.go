@@ -22,7 +22,7 @@ type Limits struct {
 	// 16 MiB.
 	WindowBytes int `about:"bytes that a peer may send before receives take them; it announces the rest"`
 	// StagingBytes is the size of the pieces in which non-contiguous memory travels.
-	StagingBytes int `about:"pieces in which non-contiguous memory travels, in bytes"`
+	StagingBytes int `about:"size of the pieces of non-contiguous memory on their way, in bytes"`
 	// LateTimeMax is how long a message that is moving when the context of its RecvContext ends has
 	// to arrive. After that it is lost. A negative value means no time at all.
 	LateTimeMax time.Duration `about:"how long a message that is moving when the context of its receive ends has to arrive; < 0: no time at all"`

@@ -13,7 +13,7 @@ type Stats struct {
 
 	EarlyNow int `about:"messages that wait for their receives: the length of the unexpected queue"`
 	Posted   int `about:"receives that wait for messages"`
-	Sending  int `about:"active sends whose requests have not been freed"`
+	Sending  int `about:"active sends with requests that have not been freed"`
 }
 
 // Waiting returns how many messages wait for receives in the scope, and how many of its receives
