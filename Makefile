@@ -14,13 +14,16 @@ MODULES := bench/plot tools/dist tools/grafana
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build dist demo test slow flake soak hosts bench bench-deps profile lint model generate ci clean
+.PHONY: help build pmix dist demo test slow flake soak hosts bench bench-deps profile lint model generate ci clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
 
 build: ## build the commands into bin/
 	CGO_ENABLED=0 $(GO) build -o bin/ ./cmd/...
+
+pmix: ## build bin/viaduct-pmix, which joins jobs of launchers with PMIx; needs a C compiler and libpmix-dev
+	$(MAKE) -C cmd/viaduct-pmix OUTPUT=$(CURDIR)/bin/viaduct-pmix
 
 dist: ## make static binaries, packages, container images, manual pages and completions of the commit into out/dist; QUICK=1: without profiles
 	$(GO) -C tools/dist run . --source $(CURDIR) --output $(CURDIR)/out/dist $(if $(QUICK),--quick)

@@ -72,6 +72,8 @@ func processSettings(object any) []about.Setting {
 func launchSettings() []about.Setting {
 	return []about.Setting{
 		about.FromEnv("mpi.pmi", pmi.VersionEnv, environ.Text(pmi.VersionEnv)),
+		about.FromEnv("mpi.pmix_helper", pmi.HelperEnv, environ.Text(pmi.HelperEnv)),
+		about.FromEnv("mpi.pmix_library", pmi.LibraryEnv, environ.Text(pmi.LibraryEnv)),
 		about.FromEnv("mpi.job_key_file", pmi.KeyFileEnv, environ.Text(pmi.KeyFileEnv)),
 		about.SecretFromEnv("mpi.job_key", pmi.KeyEnv, environ.Text(pmi.KeyEnv)),
 	}

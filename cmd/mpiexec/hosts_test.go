@@ -124,7 +124,7 @@ func TestOverSSH(t *testing.T) {
 // TestInAnAllocation: inside salloc, mpiexec uses the whole allocation, through srun. Slurm has one
 // node here, which is made to look like another host than this one.
 func TestInAnAllocation(t *testing.T) {
-	env := slurmtest.Start(t)
+	env := slurmtest.Start(t, 2)
 	self, err := os.Executable()
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), waitMax)

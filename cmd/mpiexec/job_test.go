@@ -13,7 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/viaduct-hpc/viaduct/internal/mpi/pmi"
 	"github.com/viaduct-hpc/viaduct/internal/mpi/pmi/hydratest"
+	"github.com/viaduct-hpc/viaduct/internal/mpi/pmi/pmixtest"
 	"github.com/viaduct-hpc/viaduct/internal/mpi/pmi/slurmtest"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	_ "github.com/viaduct-hpc/viaduct/methods/tcp"
@@ -135,5 +137,29 @@ func TestOurMPIUnderHydra(t *testing.T) {
 }
 
 func TestOurMPIUnderSlurm(t *testing.T) {
-	checkSum(t, under(t, "sum", slurmtest.Start(t), "srun", "--mpi=pmi2", "--overcommit", "-n", "4"))
+	env := slurmtest.Start(t, 2)
+	checkSum(t, under(t, "sum", env, "srun", "--mpi=pmi2", "--overcommit", "-N", "2", "-n", "4"))
+	t.Run("PMIx", func(t *testing.T) {
+		env = append(env, pmi.HelperEnv+"="+pmixtest.Helper(t))
+		checkSum(t, under(t, "sum", env, "srun", "--mpi=pmix", "--overcommit", "-N", "2", "-n", "4"))
+	})
+}
+
+// TestOurMPIUnderOpenMPI: Open MPI's mpirun starts jobs with PMIx, and notices how they end.
+func TestOurMPIUnderOpenMPI(t *testing.T) {
+	launcher, env := pmixtest.OpenMPI(t)
+	env = append(env, pmi.HelperEnv+"="+pmixtest.Helper(t))
+	args := append(launcher[1:], "-n", "4")
+	checkSum(t, under(t, "sum", env, launcher[0], args...))
+	self, err := os.Executable()
+	require.NoError(t, err)
+	for what, code := range map[string]int{"abort": 33, "die": 137, "leave": 1} {
+		ctx, cancel := context.WithTimeout(context.Background(), waitMax)
+		cmd := exec.CommandContext(ctx, launcher[0], append(args, self)...)
+		cmd.Env = append(append(os.Environ(), programVariable+"="+what), env...)
+		out, err := cmd.CombinedOutput()
+		cancel()
+		require.Error(t, err, "%s: %s", what, out)
+		assert.Equal(t, code, cmd.ProcessState.ExitCode(), "%s: %s", what, out)
+	}
 }

@@ -93,6 +93,7 @@ var layerTable = []layer{
 	{"mpi/rma", []string{"bmi/about", "mpi", "mpi/internal/bridge", "internal/mpi/core", "mpi/attr", "mpi/info", "mpi/datatype", "mpi/errclass", "mpi/rma/...", "internal/spin", "internal/move"}},
 	{"internal/mpi/pmi/wire", nil},
 	{"internal/mpi/pmi/slurmtest", []string{"internal/freeport"}},
+	{"internal/mpi/pmi/pmixtest", nil},
 	{"internal/mpi/pmi/...", []string{"mpi/boot", "mpi/errclass", "internal/mpi/pmi/...", "internal/mpi/pmi", "internal/sharedkey", "internal/environ"}},
 	{"internal/mpi/launch/command", []string{"internal/mpi/launch", "internal/mpi/launch/hosts", "internal/dashes", "internal/version", "internal/environ", "internal/cli/program", "internal/trace"}},
 	{"internal/mpi/launch/tree/wire", nil},

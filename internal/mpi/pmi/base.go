@@ -19,6 +19,7 @@ type base struct {
 	appNum, universe int
 	spawned          bool
 	secret           []byte
+	abortWait        func() // waits for the end of this process; nil: for abortWait
 }
 
 // Rank implements boot.Boot.
@@ -61,7 +62,11 @@ func (b *base) tellAbort(words []byte, code int) error {
 	if _, err := b.conn.Write(words); err != nil {
 		return errclass.Wrap(errclass.Other, err, "the launcher was not told to end the job with exit code %d", code)
 	}
-	time.Sleep(abortWait)
+	if b.abortWait != nil {
+		b.abortWait()
+	} else {
+		time.Sleep(abortWait)
+	}
 	return errclass.New(errclass.Other, "the launcher was told to end the job with exit code %d, and did not end this process within %v", code, abortWait)
 }
 

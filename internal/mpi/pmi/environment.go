@@ -31,8 +31,8 @@ const (
 	SpawnedEnv = "PMI_SPAWNED"
 	// JobEnv is the job under Slurm, which uses PMI-2.
 	JobEnv = "PMI_JOBID"
-	// VersionEnv is the version of PMI to use, 1 or 2, whatever the launcher seems to be; with
-	// "none" each process is a job of its own.
+	// VersionEnv is the version of PMI to use, 1, 2 or "pmix", whatever the launcher seems to be;
+	// with "none" each process is a job of its own.
 	VersionEnv = "MPI_PMI"
 	// KeyEnv is the secret key of the job, as package sharedkey reads it; FromEnvironment removes it after
 	// reading it. KeyFileEnv is a file with the key, which only its owner may be able to read.
@@ -60,16 +60,19 @@ const programsMax = 64
 
 // FromEnvironment connects to the launcher that started this process. If there is none, ok is
 // false: the process is a job of its own. It can be called only once in a process, because it uses
-// up the launcher's connection. It removes the key of the job from the environment, so that
-// programs which this process starts do not inherit it.
+// up the launcher's connection. It removes from the environment what programs which this process
+// starts must not inherit: the key of the job, and with PMIx the place in the job.
 func FromEnvironment(ctx context.Context) (c Client, ok bool, err error) {
-	return Connect(ctx, func(key string) string {
+	c, ok, err = Connect(ctx, func(key string) string {
 		value := environ.Getenv(key)
 		if key == KeyEnv {
 			_ = os.Unsetenv(key) // fails only for invalid names
 		}
 		return value
 	})
+	_ = os.Unsetenv(pmixRankEnv)
+	_ = os.Unsetenv(pmixNamespaceEnv)
+	return c, ok, err
 }
 
 // Connect is FromEnvironment with an environment from the caller.
@@ -77,12 +80,17 @@ func Connect(ctx context.Context, getenv func(string) string) (c Client, ok bool
 	version := getenv(VersionEnv)
 	switch version {
 	case "", "1", "2":
+	case "pmix":
+		return connectPMIx(ctx, getenv)
 	case "none":
 		return nil, false, nil
 	default:
-		return nil, false, errclass.New(errclass.Other, "%s=%q: set it to 1, 2 or none, or not at all", VersionEnv, version)
+		return nil, false, errclass.New(errclass.Other, "%s=%q: set it to 1, 2, pmix or none, or not at all", VersionEnv, version)
 	}
 	if getenv(FDEnv) == "" && getenv(PortEnv) == "" {
+		if version == "" && underPMIx(getenv) {
+			return connectPMIx(ctx, getenv)
+		}
 		return nil, false, notOurs(getenv)
 	}
 	e, err := parseEnvironment(getenv)
@@ -168,8 +176,8 @@ func (e environment) connect(ctx context.Context) (net.Conn, error) {
 	return conn, nil
 }
 
-// notOurs returns an error if the process was started together with others by a launcher that uses
-// neither PMI-1 nor PMI-2: the process would wrongly believe that it is alone.
+// notOurs returns an error if the process was started together with others by a launcher that offers
+// neither PMI-1, PMI-2 nor PMIx: the process would wrongly believe that it is alone.
 func notOurs(getenv func(string) string) error {
 	many := func(key string) bool {
 		n, err := strconv.Atoi(getenv(key))
@@ -180,16 +188,18 @@ func notOurs(getenv func(string) string) error {
 	case many("OMPI_COMM_WORLD_SIZE"):
 		return errclass.New(errclass.Other, format, "Open MPI's mpirun", "use Viaduct's mpiexec, mpiexec.hydra or srun --mpi=pmi2", VersionEnv)
 	case getenv("SLURM_PROCID") != "" && many("SLURM_STEP_NUM_TASKS"):
-		return errclass.New(errclass.Other, format, "srun", "use srun --mpi=pmi2", VersionEnv)
+		return errclass.New(errclass.Other, format, "srun", "use srun --mpi=pmi2 or --mpi=pmix", VersionEnv)
 	}
 	return nil
 }
 
 // describe names an unexpected answer of a launcher.
 func describe(text string) string {
-	text = strings.ReplaceAll(text, "_", " ")
 	if text == "" {
 		return "it does not say why"
 	}
-	return fmt.Sprintf("%.200q", text)
+	if !strings.Contains(text, " ") { // some launchers write words like this
+		text = strings.ReplaceAll(text, "_", " ")
+	}
+	return fmt.Sprintf("%.400q", text)
 }

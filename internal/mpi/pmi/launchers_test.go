@@ -84,7 +84,7 @@ func TestSpawnUnderHydra(t *testing.T) {
 }
 
 func TestUnderSlurm(t *testing.T) {
-	env := slurmtest.Start(t)
+	env := slurmtest.Start(t, 2)
 	t.Run("exchange", func(t *testing.T) {
 		out, err := under(t, "exchange", env, "srun", "--mpi=pmi2", "--overcommit", "-n", "4")
 		checkExchange(t, out, err)

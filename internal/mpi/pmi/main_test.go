@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"strconv"
 	"testing"
 	"time"
@@ -86,6 +87,10 @@ func program(what string) int {
 	ctx, cancel := context.WithTimeout(context.Background(), waitMax)
 	defer cancel()
 	c, ok, err := FromEnvironment(ctx)
+	if what == "child" && err == nil && !ok {
+		fmt.Println("a child is alone")
+		return 0
+	}
 	if err != nil || !ok {
 		fmt.Println("not connected:", ok, err)
 		return 3
@@ -100,6 +105,10 @@ func program(what string) int {
 		err = spawn(ctx, c)
 	case "names":
 		err = names(ctx, c)
+	case "again":
+		err = again(ctx, c)
+	case "child":
+		return 5 // it has a launcher, as it seems
 	}
 	if err != nil {
 		fmt.Printf("rank %d: %v\n", c.Rank(), err)
@@ -178,5 +187,16 @@ func names(ctx context.Context, c Client) error {
 		return err
 	}
 	fmt.Printf("rank %d finds %s\n", c.Rank(), port)
+	return c.Finalize(ctx)
+}
+
+// again makes a rank start a program that is no rank.
+func again(ctx context.Context, c Client) error {
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd.Env = append(os.Environ(), programVariable+"=child")
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return err
+	}
 	return c.Finalize(ctx)
 }

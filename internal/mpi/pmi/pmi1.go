@@ -72,10 +72,17 @@ func (c *client1) introduce(ctx context.Context, id int) error {
 	if err != nil {
 		return err
 	}
+	var refused error
 	err = c.ask(ctx, question, func() error {
 		a, err := c.readLine()
-		if err != nil || a.Name != "initack" {
-			return fmt.Errorf("initack is answered by %s: %w", a, err)
+		if err != nil {
+			return err
+		}
+		if a.Name != "initack" {
+			return fmt.Errorf("initack is answered by %s", a)
+		}
+		if refused = failed(a, errclass.Other, "joining the job"); refused != nil {
+			return nil
 		}
 		for _, key := range []string{"size", "rank", "debug"} {
 			if a, err = c.readLine(); err != nil {
@@ -93,6 +100,9 @@ func (c *client1) introduce(ctx context.Context, id int) error {
 		}
 		return nil
 	})
+	if err == nil && refused != nil {
+		return refused
+	}
 	if err == nil && c.rank >= c.size {
 		return errclass.New(errclass.Other, "the launcher says that this is rank %d of %d", c.rank, c.size)
 	}

@@ -1,6 +1,7 @@
-// Package slurmtest runs a Slurm of one node for tests. It is started and stopped with a test, and
-// independent of an installed one. It needs Debian's slurm-wlm, but neither munge nor systemd, and
-// must run as root. It is for tests only.
+// Package slurmtest runs a Slurm for tests, with several nodes on this machine. It is started and
+// stopped with a test, and independent of an installed one: it has its own folder and ports. It needs
+// the programs of Debian's slurmctld, slurmd and slurm-client, but neither munge nor systemd, and must
+// run as root. It is for tests only.
 package slurmtest
 
 import (
@@ -17,71 +18,89 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/freeport"
 )
 
-// startMax is how long the daemons may take to find each other.
-const startMax = 30 * time.Second
+// Variable is the environment variable that says what happens to tests if Slurm cannot run: "must"
+// fails them, any other value skips them.
+const Variable = "VIADUCT_SLURM"
 
-// Start starts Slurm and returns the environment variables that processes need to use it. If that
-// is not possible, it skips the test.
-func Start(t *testing.T) (env []string) {
+// startMax is how long the daemons may take to find each other.
+const startMax = time.Minute
+
+// Start starts Slurm with nodes n1, n2 and so on, each with the processors of this machine, and
+// returns the environment variables that processes need to use it.
+func Start(t *testing.T, nodes int) (env []string) {
 	t.Helper()
 	for _, program := range []string{"slurmctld", "slurmd", "srun", "sinfo"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("%s is not installed (Debian: slurm-wlm)", program)
+			cannot(t, "%s is not installed (Debian: slurmctld, slurmd, slurm-client)", program)
 		}
 	}
 	if os.Getuid() != 0 {
-		t.Skip("slurmd starts jobs as root only")
+		cannot(t, "slurmd starts jobs as root only")
 	}
 	dir := t.TempDir()
-	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
-	host, _, _ = strings.Cut(host, ".")
 	file := filepath.Join(dir, "slurm.conf")
 	for _, sub := range []string{"state", "spool"} {
 		if err := os.Mkdir(filepath.Join(dir, sub), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(file, []byte(config(dir, host, freeport.TCP(t), freeport.TCP(t))), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(config(t, dir, nodes)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	env = []string{"SLURM_CONF=" + file}
-	ended := make(chan string, 2)
+	ended := make(chan string, 1+nodes) // has room for all
 	daemon(t, ended, env, "slurmctld", "-D", "-c")
-	daemon(t, ended, env, "slurmd", "-D", "-N", host)
+	for n := 1; n <= nodes; n++ {
+		if err := os.Mkdir(filepath.Join(dir, fmt.Sprintf("tmp.n%d", n)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		daemon(t, ended, env, "slurmd", "-D", "-N", fmt.Sprintf("n%d", n))
+	}
 	for began := time.Now(); ; {
-		out := run(env, "sinfo", "--noheader", "-o", "%T")
-		if out == "idle" {
+		out := run(env, "sinfo", "--noheader", "-o", "%T %D")
+		if out == fmt.Sprintf("idle %d", nodes) {
 			return env
 		}
 		select {
 		case name := <-ended:
-			t.Skipf("%s does not run here: %s", name, logs(dir))
+			cannot(t, "%s does not run here: %s", name, logs(dir))
 		case <-time.After(50 * time.Millisecond):
 		}
 		if time.Since(began) > startMax {
-			t.Skipf("Slurm does not come up here: sinfo says %q; %s", out, logs(dir))
+			cannot(t, "Slurm does not come up here: sinfo says %q; %s", out, logs(dir))
 		}
 	}
 }
 
-func config(dir, host string, controlPort, nodePort int) string {
-	return fmt.Sprintf(`ClusterName=test
+// cannot ends a test that cannot have Slurm.
+func cannot(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv(Variable) == "must" {
+		t.Fatalf(format+"; %s=must wants it", append(args, Variable)...)
+	}
+	t.Skipf(format, args...)
+}
+
+func config(t *testing.T, dir string, nodes int) string {
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, _, _ = strings.Cut(host, ".")
+	text := fmt.Sprintf(`ClusterName=test
 SlurmctldHost=%[2]s(127.0.0.1)
 SlurmctldPort=%[3]d
-SlurmdPort=%[4]d
 AuthType=auth/none
 CredType=cred/none
 SlurmUser=root
 SlurmdUser=root
 StateSaveLocation=%[1]s/state
-SlurmdSpoolDir=%[1]s/spool
+SlurmdSpoolDir=%[1]s/spool/%%n
+TmpFS=%[1]s/tmp.%%n
 SlurmctldPidFile=%[1]s/slurmctld.pid
-SlurmdPidFile=%[1]s/slurmd.pid
+SlurmdPidFile=%[1]s/slurmd.%%n.pid
 SlurmctldLogFile=%[1]s/slurmctld.log
-SlurmdLogFile=%[1]s/slurmd.log
+SlurmdLogFile=%[1]s/slurmd.%%n.log
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SwitchType=switch/none
@@ -90,9 +109,12 @@ SelectTypeParameters=CR_CPU
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 KillWait=2
-NodeName=%[2]s NodeAddr=127.0.0.1 CPUs=%[5]d State=UNKNOWN
-PartitionName=all Nodes=%[2]s Default=YES MaxTime=INFINITE State=UP
-`, dir, host, controlPort, nodePort, runtime.NumCPU())
+PartitionName=all Nodes=n[1-%[4]d] Default=YES MaxTime=INFINITE State=UP
+`, dir, host, freeport.TCP(t), nodes)
+	for n := 1; n <= nodes; n++ {
+		text += fmt.Sprintf("NodeName=n%d NodeHostname=%s NodeAddr=127.0.0.1 Port=%d CPUs=%d State=UNKNOWN\n", n, host, freeport.TCP(t), runtime.NumCPU())
+	}
+	return text
 }
 
 // daemon runs a program until the test ends. If the program ends before, its name is sent on ended.
@@ -103,7 +125,7 @@ func daemon(t *testing.T, ended chan<- string, env []string, name string, args .
 	// If a test is killed, the kernel kills its daemons.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
-		t.Skipf("%s cannot be started: %v", name, err)
+		cannot(t, "%s cannot be started: %v", name, err)
 	}
 	done := make(chan struct{})
 	go func() {
@@ -131,7 +153,7 @@ func run(env []string, name string, args ...string) string {
 
 // logs returns the logs of the daemons.
 func logs(dir string) (text string) {
-	for _, name := range []string{"slurmctld.log", "slurmd.log"} {
+	for _, name := range []string{"slurmctld.log", "slurmd.n1.log"} {
 		b, _ := os.ReadFile(filepath.Join(dir, name))
 		text += name + ": " + string(b[max(0, len(b)-500):]) + "\n"
 	}
