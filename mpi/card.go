@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -15,10 +16,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// Before they can send messages, the processes of a job learn each other's cards: by what rank 0
-// tells all (place.go), or each from each, through the launcher. A launcher limits the length of its
-// values, so texts travel in pieces. That of rank 3 is under "mpi-card-3", which begins with the
-// number of pieces and a colon, then "mpi-card-3-1" and so on.
+// The processes of a job learn each other's cards before they can send messages: by what rank 0
+// tells all, or each from each, through the launcher, at once or when they need them (place.go). A
+// launcher limits the length of its values, so texts travel in pieces. That of rank 3 is under
+// "mpi-card-3", which begins with the number of pieces and a colon, then "mpi-card-3-1" and so on.
 const cardKey = "mpi-card-"
 
 // textBytesMax limits the text that a process publishes, and so the text that others read.
@@ -29,13 +30,18 @@ const piecesPrefixMax = len("8192:")
 
 // tell publishes a text under a key of this process.
 func tell(ctx context.Context, b boot.Boot, key, text string) error {
+	if len(text) > textBytesMax {
+		return errclass.New(errclass.Other, "this process has %d bytes to tell of itself, at most %d are allowed: have it listen by fewer methods", len(text), textBytesMax)
+	}
+	return tellPieces(ctx, b, key, text)
+}
+
+// tellPieces is tell for a text of any length.
+func tellPieces(ctx context.Context, b boot.Boot, key, text string) error {
 	key += strconv.Itoa(b.Rank())
 	room := b.ValueMax() - piecesPrefixMax
 	if room < 1 {
 		return errclass.New(errclass.Other, "the launcher takes values of %d bytes, which is too little", b.ValueMax())
-	}
-	if len(text) > textBytesMax {
-		return errclass.New(errclass.Other, "this process has %d bytes to tell of itself, at most %d are allowed: have it listen by fewer methods", len(text), textBytesMax)
 	}
 	n := max(1, (len(text)+room-1)/room)
 	for i := range n {
@@ -55,6 +61,11 @@ func tell(ctx context.Context, b boot.Boot, key, text string) error {
 
 // learn reads the text that another process published.
 func learn(ctx context.Context, b boot.Boot, key string, rank int) (string, error) {
+	return learnPieces(ctx, b, key, rank, textBytesMax)
+}
+
+// learnPieces is learn of a text of at most most bytes.
+func learnPieces(ctx context.Context, b boot.Boot, key string, rank, most int) (string, error) {
 	key += strconv.Itoa(rank)
 	first, err := b.Get(ctx, key)
 	if err != nil {
@@ -62,7 +73,7 @@ func learn(ctx context.Context, b boot.Boot, key string, rank int) (string, erro
 	}
 	number, text, ok := strings.Cut(first, ":")
 	n, err := strconv.Atoi(number)
-	if !ok || err != nil || n < 1 || n > textBytesMax {
+	if !ok || err != nil || n < 1 || n > most {
 		return "", errclass.New(errclass.Other, "what rank %d told of itself, %.40q, does not begin with its number of pieces: run the same release everywhere", rank, first)
 	}
 	for i := 1; i < n; i++ {
@@ -70,8 +81,8 @@ func learn(ctx context.Context, b boot.Boot, key string, rank int) (string, erro
 		if err != nil {
 			return "", errclass.Wrap(errclass.Other, err, "asking the launcher where rank %d is", rank)
 		}
-		if text += piece; len(text) > textBytesMax {
-			return "", errclass.New(errclass.Other, "rank %d told more than %d bytes of itself", rank, textBytesMax)
+		if text += piece; len(text) > most {
+			return "", errclass.New(errclass.Other, "rank %d told more than %d bytes of itself", rank, most)
 		}
 	}
 	return text, nil
@@ -88,10 +99,7 @@ func fence(ctx context.Context, b boot.Boot) error {
 // exchangeCards publishes this process's card, and returns all cards, by rank. So it asks the
 // launcher once for each process.
 func exchangeCards(ctx context.Context, b boot.Boot, self core.Card) ([]core.Card, error) {
-	if err := tell(ctx, b, cardKey, self.Encode()); err != nil {
-		return nil, err
-	}
-	if err := fence(ctx, b); err != nil {
+	if err := publishCard(ctx, b, self); err != nil {
 		return nil, err
 	}
 	cards := make([]core.Card, b.Size())
@@ -100,15 +108,33 @@ func exchangeCards(ctx context.Context, b boot.Boot, self core.Card) ([]core.Car
 			cards[rank] = self
 			continue
 		}
-		text, err := learn(ctx, b, cardKey, rank)
-		if err != nil {
+		var err error
+		if cards[rank], err = learnCard(ctx, b, rank); err != nil {
 			return nil, err
-		}
-		if cards[rank], err = core.ParseCard(text); err != nil {
-			return nil, errclass.Wrap(errclass.Other, err, "the card of rank %d", rank)
 		}
 	}
 	return cards, nil
+}
+
+// publishCard publishes this process's card, and waits until all others have.
+func publishCard(ctx context.Context, b boot.Boot, self core.Card) error {
+	if err := tell(ctx, b, cardKey, self.Encode()); err != nil {
+		return err
+	}
+	return fence(ctx, b)
+}
+
+// learnCard asks the launcher for the card of another process.
+func learnCard(ctx context.Context, b boot.Boot, rank int) (core.Card, error) {
+	text, err := learn(ctx, b, cardKey, rank)
+	if err != nil {
+		return core.Card{}, err
+	}
+	card, err := core.ParseCard(text)
+	if err != nil {
+		return core.Card{}, errclass.Wrap(errclass.Other, err, "the card of rank %d", rank)
+	}
+	return card, nil
 }
 
 // A jobNumber is a random number, the same in all processes of a job, and in those of no other.
@@ -123,6 +149,14 @@ func newJobNumber() (n jobNumber) {
 func (n jobNumber) id(rank int) (id core.ProcID) {
 	binary.BigEndian.PutUint32(id[copy(id[:], n[:]):], uint32(rank))
 	return id
+}
+
+// rank returns the rank of a process of the job, or -1 for any other process.
+func (n jobNumber) rank(id core.ProcID) int {
+	if !bytes.Equal(id[:len(n)], n[:]) {
+		return -1
+	}
+	return int(binary.BigEndian.Uint32(id[len(n):]))
 }
 
 // listenNames are the names to listen on of the processes of a job. No other process has them. They

@@ -59,10 +59,10 @@ func (p *Process) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := p.agree(ctx, o, pl.byName()); err != nil {
+	if err := p.agree(ctx, o, ownSite(o, around, pl.byName())); err != nil {
 		return err
 	}
-	p.near = p.told.spread != farApart
+	p.near = p.told.spread >= onOneHost
 	around.oneHost = p.near
 	if pl, err = choosePlan(o.Method, around); err != nil {
 		return err
@@ -77,6 +77,7 @@ func (p *Process) start(ctx context.Context, o Options) error {
 	p.engine, err = core.New(core.Config{
 		Endpoint: p.ep, Self: card, Log: o.Log, Limits: o.Limits, Manual: o.Endpoint.Manual,
 		Route: func(peer core.Card) []string { return pl.route(o.Host, peer) },
+		Find:  p.findAddresses,
 	})
 	if err != nil {
 		return err
@@ -85,8 +86,10 @@ func (p *Process) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := pl.checkRoutes(card, cards); err != nil {
-		return err
+	if p.told.spread != allAlike { // otherwise each listens by the methods of all
+		if err := pl.checkRoutes(card, cards); err != nil {
+			return err
+		}
 	}
 	procs, err := p.engine.Procs(cards)
 	if err != nil {

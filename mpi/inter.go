@@ -155,7 +155,10 @@ func (c *Comm) meet(v *view, leader int, b bridge, key agreementKey) (agreementK
 	var told []byte
 	var err error
 	if c.rank == leader {
-		if told, err = b.swap(appendMeeting(nil, key, c.group), meetingBytesMax); err == nil {
+		if told, err = appendMeeting(nil, key, c.group); err == nil {
+			told, err = b.swap(told, meetingBytesMax)
+		}
+		if err == nil {
 			_, _, err = c.readMeeting(told)
 		}
 		if err != nil {

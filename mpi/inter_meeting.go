@@ -33,15 +33,19 @@ func parseKey(b []byte) agreementKey {
 	}
 }
 
-func appendMeeting(b []byte, key agreementKey, g *Group) []byte {
+func appendMeeting(b []byte, key agreementKey, g *Group) ([]byte, error) {
 	b = appendKey(b, key)
 	for rank, p := range g.All() {
 		if rank > 0 {
 			b = append(b, ' ')
 		}
-		b = append(b, p.Card().Encode()...)
+		card, err := p.WholeCard()
+		if err != nil {
+			return nil, err
+		}
+		b = append(b, card.Encode()...)
 	}
-	return b
+	return b, nil
 }
 
 // parseMeeting reads the other leader's message: its key, and the cards of its group.

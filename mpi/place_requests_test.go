@@ -2,7 +2,9 @@ package mpi_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,7 +17,8 @@ import (
 // counting is a Boot that counts what it is asked.
 type counting struct {
 	boot.Boot
-	puts, gets, fences int // until Init returns
+	puts, fences int // until Init returns
+	gets         atomic.Int64
 }
 
 func (c *counting) Put(ctx context.Context, key, value string) error {
@@ -24,7 +27,7 @@ func (c *counting) Put(ctx context.Context, key, value string) error {
 }
 
 func (c *counting) Get(ctx context.Context, key string) (string, error) {
-	c.gets++
+	c.gets.Add(1)
 	return c.Boot.Get(ctx, key)
 }
 
@@ -55,7 +58,7 @@ func TestFewRequests(t *testing.T) {
 				if rank == 0 {
 					more = n - 1
 				}
-				assert.LessOrEqual(t, c.gets, 1+more, "rank %d of %d", rank, n)
+				assert.LessOrEqual(t, int(c.gets.Load()), 1+more, "rank %d of %d", rank, n)
 				xs := []int{0}
 				_, err = p.World().Sendrecv(bg, mpi.Slice([]int{rank}), (rank+1)%n, 1, mpi.Slice(xs), (rank+n-1)%n, 1)
 				assert.NoError(t, err)
@@ -84,6 +87,41 @@ func TestOneListensElsewhere(t *testing.T) {
 					assert.NoError(t, p.World().Barrier(bg))
 					assert.NoError(t, p.Finalize(t.Context()))
 				}
+			})
+		}
+		ranks.Wait()
+	}
+}
+
+// TestFewRequestsBetweenHosts: on several hosts, a process asks for the addresses of those that it sends to, and
+// of no others.
+func TestFewRequestsBetweenHosts(t *testing.T) {
+	for _, n := range []int{6, 60} {
+		boots, err := boot.Local(n)
+		require.NoError(t, err)
+		counts := make([]counting, n)
+		var ranks sync.WaitGroup
+		for rank := range n {
+			counts[rank].Boot = boots[rank]
+			ranks.Go(func() {
+				c := &counts[rank]
+				host := fmt.Sprintf("host%d/x", rank/3)
+				p, err := mpi.Init(t.Context(), mpi.Options{Boot: c, Host: host, Method: "via+shm,tcp", ListenHost: "127.0.0.1"})
+				if !assert.NoError(t, err) {
+					return
+				}
+				more := 0
+				if rank == 0 {
+					more = n - 1
+				}
+				assert.LessOrEqual(t, int(c.gets.Load()), 3+more, "rank %d of %d", rank, n)
+				before := c.gets.Load()
+				xs := []int{0}
+				_, err = p.World().Sendrecv(bg, mpi.Slice([]int{rank}), (rank+1)%n, 1, mpi.Slice(xs), (rank+n-1)%n, 1)
+				assert.NoError(t, err)
+				assert.Equal(t, (rank+n-1)%n, xs[0])
+				assert.LessOrEqual(t, c.gets.Load(), before+2, "rank %d of %d", rank, n)
+				assert.NoError(t, p.Finalize(t.Context()))
 			})
 		}
 		ranks.Wait()

@@ -33,7 +33,11 @@ func TestJoinStalled(t *testing.T) {
 	led := make(chan struct{})
 	go func() { // the other group's leader, until it has nothing to send
 		defer close(led)
-		for said := appendMeeting(nil, agreementKey{leader: other.engine.Self().Card().ID}, other.self.group); ; {
+		said, err := appendMeeting(nil, agreementKey{leader: other.engine.Self().Card().ID}, other.self.group)
+		if !assert.NoError(t, err) {
+			return
+		}
+		for {
 			heard, err := readFrame(theirs, meetingBytesMax)
 			if err != nil {
 				return

@@ -1,12 +1,7 @@
 package mpi
 
 import (
-	"bytes"
-	"compress/flate"
 	"context"
-	"encoding/base64"
-	"encoding/json"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -28,6 +23,7 @@ type settings struct {
 	tuning       *coll.Tuning // nil: none
 	spread       spread
 	number       jobNumber
+	hosts        []string // of each rank, if spread is allAlike
 }
 
 // settingsText is the form in which settings travel: JSON, compressed, in base64, as launchers do
@@ -68,16 +64,14 @@ func ownSettings(o Options) (settings, error) {
 	return s, err
 }
 
-// agree finds what rank 0 decides for all. named tells whether this process listens by name if all
-// are on one host.
-func (p *Process) agree(ctx context.Context, o Options, named bool) (err error) {
+// agree finds what rank 0 decides for all. own is the site of this process.
+func (p *Process) agree(ctx context.Context, o Options, own site) (err error) {
 	b := p.boot
 	if b.Size() == 1 {
 		p.told, err = ownSettings(o)
 		return err
 	}
-	own := placeText(o.Host, named)
-	if err := tell(ctx, b, placeKey, own); err != nil {
+	if err := tell(ctx, b, placeKey, own.encode()); err != nil {
 		return err
 	}
 	if err := fence(ctx, b); err != nil {
@@ -95,15 +89,27 @@ func (p *Process) agree(ctx context.Context, o Options, named bool) (err error) 
 	if err != nil {
 		return err
 	}
-	p.told, err = parseSettings(text)
+	if p.told, err = parseSettings(text); err != nil || p.told.spread != allAlike {
+		return err
+	}
+	p.told.hosts, err = learnHosts(ctx, b)
 	return err
 }
 
 // tellSettings publishes the settings of rank 0.
-func tellSettings(ctx context.Context, b boot.Boot, o Options, own string) error {
-	widest, err := comparePlaces(ctx, b, own)
+func tellSettings(ctx context.Context, b boot.Boot, o Options, own site) error {
+	widest, of, err := comparePlaces(ctx, b, own)
 	if err != nil {
 		return err
+	}
+	if widest == allAlike {
+		told, err := tellHosts(ctx, b, of)
+		if err != nil {
+			return err
+		}
+		if !told {
+			widest = farApart
+		}
 	}
 	s, err := ownSettings(o)
 	t := settingsText{RanksPerHost: s.ranksPerHost, Spread: widest, Number: s.number[:]}
@@ -126,25 +132,14 @@ func tellText(ctx context.Context, b boot.Boot, t settingsText, max int) error {
 }
 
 // encode returns the settings as text for a launcher.
-func (t settingsText) encode() string {
-	var b bytes.Buffer
-	w, _ := flate.NewWriter(&b, flate.BestCompression) // fails for a wrong level only
-	_ = json.NewEncoder(w).Encode(t)                   // neither this type nor a Buffer can fail
-	_ = w.Close()
-	return base64.RawURLEncoding.EncodeToString(b.Bytes())
-}
+func (t settingsText) encode() string { return packText(t) }
 
 // settingsBytesMax limits what is read of the settings of rank 0.
 const settingsBytesMax = 2 * coll.TuningBytesMax
 
 func parseSettings(text string) (s settings, err error) {
 	var t settingsText
-	packed, err := base64.RawURLEncoding.DecodeString(text)
-	if err == nil {
-		d := json.NewDecoder(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), settingsBytesMax))
-		d.DisallowUnknownFields()
-		err = d.Decode(&t)
-	}
+	err = unpackText(text, settingsBytesMax, &t)
 	switch {
 	case err != nil:
 		return s, errclass.Wrap(errclass.Other, err, "the settings of rank 0: run the same release everywhere")

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -121,20 +122,34 @@ func TestOverSSH(t *testing.T) {
 	assert.Regexp(t, `mpiexec: host \S+ cannot be reached \(.*Permission denied`, string(text))
 }
 
-// TestInAnAllocation: inside salloc, mpiexec uses the whole allocation, through srun. Slurm has one
-// node here, which is made to look like another host than this one.
+// TestInAnAllocation: inside salloc, mpiexec uses the whole allocation, through srun.
 func TestInAnAllocation(t *testing.T) {
-	env := slurmtest.Start(t, 2)
+	env := slurmtest.Start(t, 4)
 	self, err := os.Executable()
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(context.Background(), waitMax)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "salloc", "--quiet", "--nodes=1", "--ntasks=2", "--overcommit", "unshare", "--uts", "sh", "-c",
-		`hostname elsewhere; exec "$0" -genv `+mainVariable+`= -genv `+programVariable+`=sum "$0"`, self)
-	cmd.Env = append(append(os.Environ(), mainVariable+"=1"), env...)
-	var errs bytes.Buffer
-	cmd.Stderr = &errs // srun may say that it binds nothing
-	out, err := cmd.Output()
-	require.NoError(t, err, "%s%s", out, errs.String())
-	checkSums(t, string(out), 2)
+	inside := func(t *testing.T, args ...string) (out, errs string, err error) {
+		ctx, cancel := context.WithTimeout(context.Background(), waitMax)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, "salloc", append([]string{"--quiet", "--nodes=4", "--ntasks-per-node=2", "--overcommit", self}, args...)...)
+		cmd.Env = append(append(os.Environ(), mainVariable+"=1"), env...)
+		var said bytes.Buffer
+		cmd.Stderr = &said // srun may say that it binds nothing
+		text, err := cmd.Output()
+		return string(text), said.String(), err
+	}
+	out, errs, err := inside(t, "-genv", mainVariable+"=", "-genv", programVariable+"=sum", self)
+	require.NoError(t, err, "%s%s", out, errs)
+	checkSums(t, out, 8)
+
+	// Output is as the program wrote it, each node has its ranks, and the exit code is the program's.
+	out, errs, err = inside(t, "sh", "-c", "echo $SLURMD_NODENAME $PMI_RANK; [ $PMI_RANK != 5 ] || exit 7")
+	var exit *exec.ExitError
+	require.ErrorAs(t, err, &exit, "%s%s", out, errs)
+	assert.Equal(t, 7, exit.ExitCode(), "%s", errs)
+	assert.Contains(t, errs, "ended with exit code 7")
+	out, errs, err = inside(t, "sh", "-c", "echo $SLURMD_NODENAME $PMI_RANK")
+	require.NoError(t, err, "%s", errs)
+	lines := strings.Fields(strings.ReplaceAll(strings.TrimSpace(out), " ", ":"))
+	slices.Sort(lines)
+	assert.Equal(t, []string{"n1:0", "n1:1", "n2:2", "n2:3", "n3:4", "n3:5", "n4:6", "n4:7"}, lines)
 }

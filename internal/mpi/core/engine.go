@@ -26,6 +26,10 @@ type Config struct {
 	// Route returns the addresses to try for a process, best first. nil means all of its addresses
 	// in their order.
 	Route func(peer Card) []string
+	// Find returns the addresses of a process whose card has none. It is called once for each such
+	// process, when they are needed first, and nothing else happens in the engine meanwhile. nil:
+	// all cards have addresses.
+	Find func(id ProcID) ([]string, error)
 	// Log receives a few important events; nil discards them.
 	Log *slog.Logger
 	// Limits are the engine's limits. Zero values mean defaults.

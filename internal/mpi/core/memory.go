@@ -37,5 +37,9 @@ func (p *Proc) Memory(size int) (mem []byte, free func() error, ok bool, err err
 func (p *Proc) addresses() []string {
 	p.e.mu.Lock()
 	defer p.e.mu.Unlock()
-	return p.e.cfg.Route(p.card)
+	card, err := p.whole()
+	if err != nil {
+		return nil // as a message would
+	}
+	return p.e.cfg.Route(card)
 }

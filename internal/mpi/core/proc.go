@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 
 	"github.com/viaduct-hpc/viaduct/internal/queue"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
@@ -19,14 +20,15 @@ type Proc struct {
 	card Card
 
 	// Guarded by Engine.mu.
-	route *link // for packets that begin an operation; nil until the first
-	into  *link // the connection that the process made, if it is another one
-	met   bool  // in Engine.met
-	known bool  // Engine.Proc was called with its card; otherwise it connected by itself
-	place int32 // in the list of Procs, from 1: messages to users call it by its rank; 0: in none
-	err   error // why it failed; nil while it is believed to be alive
-	left  bool  // it sent BYE, or the engine is closed
-	bye   bool  // BYE was sent to it
+	found []string // what Config.Find returned, if the card has no addresses
+	route *link    // for packets that begin an operation; nil until the first
+	into  *link    // the connection that the process made, if it is another one
+	met   bool     // in Engine.met
+	known bool     // Engine.Proc was called with its card; otherwise it connected by itself
+	place int32    // in the list of Procs, from 1: messages to users call it by its rank; 0: in none
+	err   error    // why it failed; nil while it is believed to be alive
+	left  bool     // it sent BYE, or the engine is closed
+	bye   bool     // BYE was sent to it
 	// doubted: a connection to it ended before it answered on it. It fails soon, unless it has left.
 	doubted bool
 	// broken has the contexts that it reported as broken and that are not open here yet.
@@ -47,8 +49,33 @@ type Proc struct {
 }
 
 // Card returns the process's card. If the process connected by itself, the card may change once,
-// when Engine.Proc is called with another.
+// when Engine.Proc is called with another. It has no addresses if those are found when they are
+// needed (Config.Find).
 func (p *Proc) Card() Card { return p.card }
+
+// WholeCard is Card with the addresses.
+func (p *Proc) WholeCard() (Card, error) {
+	p.e.mu.Lock()
+	defer p.e.mu.Unlock()
+	return p.whole()
+}
+
+// whole is WholeCard with the lock.
+func (p *Proc) whole() (Card, error) {
+	card := p.card
+	if len(card.Addresses) > 0 || p.e.cfg.Find == nil {
+		return card, nil
+	}
+	if p.found == nil {
+		found, err := p.e.cfg.Find(card.ID)
+		if err != nil {
+			return card, err
+		}
+		p.found = found
+	}
+	card.Addresses = p.found
+	return card, nil
+}
 
 // Err returns nil while the process is believed to be alive, and then the reason of its failure, an
 // errclass.ProcFailed.
@@ -134,8 +161,12 @@ func (p *Proc) gone() error {
 // String names the process for messages to users.
 func (p *Proc) String() string {
 	name := p.card.ID.String()[:8]
-	if len(p.card.Addresses) > 0 {
+	host, _, _ := strings.Cut(p.card.Host, "/")
+	switch {
+	case len(p.card.Addresses) > 0:
 		name = p.card.Addresses[0]
+	case host != "":
+		name = "on " + host
 	}
 	if p.place > 0 {
 		return fmt.Sprintf("%d (%s)", p.place-1, name)
@@ -235,8 +266,12 @@ func (p *Proc) via() (*link, error) {
 		p.route = p.into
 		return p.route, nil
 	}
+	card, err := p.whole()
+	if err != nil {
+		return nil, err
+	}
 	var errs []error
-	for _, text := range p.e.cfg.Route(p.card) {
+	for _, text := range p.e.cfg.Route(card) {
 		addr, err := p.e.ep.Lookup(text)
 		if err != nil {
 			errs = append(errs, err)
@@ -245,7 +280,7 @@ func (p *Proc) via() (*link, error) {
 		return p.connect(addr)
 	}
 	if len(errs) == 0 {
-		return nil, errclass.New(errclass.Other, "no method of this process reaches %s, which listens on %v", p, p.card.Addresses)
+		return nil, errclass.New(errclass.Other, "no method of this process reaches %s, which listens on %v", p, card.Addresses)
 	}
 	return nil, errclass.Wrap(errclass.Other, errors.Join(errs...), "no address of process %s is of use", p)
 }

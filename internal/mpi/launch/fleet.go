@@ -162,6 +162,7 @@ func blocks(processes []*process) (list []wire.Block) {
 var hostVariables = []string{
 	"HOSTNAME", "HOST", "DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "XDG_SESSION_ID", "DBUS_SESSION_BUS_ADDRESS", "TMPDIR", "WINDOWID",
 	"SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY", "SSH_AUTH_SOCK", "SSH_AGENT_PID",
+	"SLURMD_NODENAME", "SLURM_NODEID",
 }
 
 // portable returns the variables that are passed to other hosts.

@@ -113,3 +113,10 @@ func (c *codec) programs(v *[]Program) {
 		c.text(&p.Dir, TextBytesMax)
 	})
 }
+
+// fence is the fields of Fence and Release.
+func (c *codec) fence(group *int, pairs *[]Pair, last *bool) {
+	c.number(group, GroupsMax)
+	c.pairs(pairs)
+	c.flag(last)
+}

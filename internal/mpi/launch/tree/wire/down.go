@@ -94,11 +94,7 @@ type Release struct {
 
 func (*Release) kind() byte { return kindRelease }
 
-func (f *Release) fields(c *codec) {
-	c.number(&f.Group, GroupsMax)
-	c.pairs(&f.Pairs)
-	c.flag(&f.Last)
-}
+func (f *Release) fields(c *codec) { c.fence(&f.Group, &f.Pairs, &f.Last) }
 
 // Answer answers an Ask of a node. Pairs are the one that was asked for and its neighbours.
 type Answer struct {

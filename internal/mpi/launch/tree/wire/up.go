@@ -33,11 +33,7 @@ type Fence struct {
 
 func (*Fence) kind() byte { return kindFence }
 
-func (f *Fence) fields(c *codec) {
-	c.number(&f.Group, GroupsMax)
-	c.pairs(&f.Pairs)
-	c.flag(&f.Last)
-}
+func (f *Fence) fields(c *codec) { c.fence(&f.Group, &f.Pairs, &f.Last) }
 
 // State says that some process of a group in a part of the tree has called Init or, if All is set,
 // that all have that still run.
