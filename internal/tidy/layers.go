@@ -95,7 +95,7 @@ var layerTable = []layer{
 	{"internal/mpi/pmi/slurmtest", []string{"internal/freeport"}},
 	{"internal/mpi/pmi/pmixtest", nil},
 	{"internal/mpi/pmi/...", []string{"mpi/boot", "mpi/errclass", "internal/mpi/pmi/...", "internal/mpi/pmi", "internal/sharedkey", "internal/environ"}},
-	{"internal/mpi/launch/command", []string{"internal/mpi/launch", "internal/mpi/launch/hosts", "internal/dashes", "internal/version", "internal/environ", "internal/cli/program", "internal/trace"}},
+	{"internal/mpi/launch/command", []string{"internal/mpi/launch", "internal/mpi/launch/hosts", "internal/dashes", "internal/version", "internal/environ", "internal/cli/program", "internal/trace", "internal/watch/gather", "internal/watch/term"}},
 	{"internal/mpi/launch/tree/wire", nil},
 	{"internal/mpi/launch/hosts", []string{"internal/hostlist"}},
 	{"internal/mpi/launch/tree", []string{"internal/mpi/launch/tree/wire"}},
@@ -156,6 +156,12 @@ var layerTable = []layer{
 
 	// Watching: snapshots know bmi, what serves them knows nothing else, and package watch links both.
 	{"internal/watch", []string{"bmi", "bmi/about", "internal/version"}},
+	{"internal/watch/table", []string{"internal/watch"}},
+	{"internal/watch/view", []string{"internal/watch", "internal/watch/table"}},
+	{"internal/watch/gather", []string{"internal/watch", "internal/watch/table", "internal/watch/view"}},
+	{"internal/watch/page", []string{"internal/watch/table", "internal/watch/view"}},
+	{"internal/watch/term", []string{"internal/watch/table", "internal/watch/view"}},
+	{"internal/watch/watchtest", []string{"internal/watch", "internal/watch/table"}},
 	{"internal/watch/...", []string{"internal/watch", "internal/watch/web"}},
 	{"watch", []string{"bmi/about", "internal/watch/web", "_ internal/watch/..."}},
 
@@ -203,8 +209,10 @@ var layerTable = []layer{
 	{"internal/environ", nil},
 	{"internal/cli/manner", []string{"internal/cli/program"}}, // for tests
 	{"internal/cli/program", []string{"bmi", "internal/version", "internal/environ", "internal/units", "internal/trace"}},
-	{"internal/cli/pvfs", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/client", "pvfs/credential", "pvfs/usercert", "internal/pvfs/rpc", "internal/pvfs/fuse", "pvfs/config", "pvfs/proto", "internal/environ", "internal/units"}},
+	{"internal/cli/pvfs", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/client", "pvfs/credential", "pvfs/usercert", "internal/pvfs/rpc", "internal/pvfs/fuse", "pvfs/config", "pvfs/proto", "internal/environ", "internal/units", "internal/cli/top", "internal/watch", "internal/watch/table", "internal/watch/view"}},
 	{"internal/cli/pvfsd", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "internal/pvfs/server", "internal/pvfs/store", "internal/pvfs/rpc", "pvfs/client", "pvfs/config", "pvfs/credential", "pvfs/proto", "internal/fault", "internal/hostlist", "internal/keyfile", "internal/sharedkey", "internal/environ", "internal/units", "internal/watch/web", "watch"}},
+	{"internal/cli/top.go", []string{"internal/cli/program", "internal/cli/top", "internal/watch/gather"}},
+	{"internal/cli/top", []string{"internal/cli/program", "internal/watch/..."}},
 	{"internal/cli/genkey.go", []string{"internal/cli/program", "internal/hostlist", "internal/keyfile", "internal/nic/udp/secure"}}, // the format of keys, and no method
 	{"internal/cli/...", []string{"bmi", "internal/dashes", "internal/verdict", "plugins/...", "internal/plugins/process", "methods/methodtest", "internal/cli/...", "internal/perf/...", "internal/environ", "internal/units", "internal/trace", "internal/trace/..."}},
 
@@ -216,6 +224,7 @@ var layerTable = []layer{
 	{"bench/steps/...", []string{"bmi", "mpi", "mpi/boot", "_ methods/..."}},
 	{"bench/...", []string{"bmi", "mpi", "mpi/checkpoint", "plugins", "pvfs/client", "pvfs/config", "pvfs/proto", "internal/pvfs/datatype", "internal/tcp/wire", "bench/...", "internal/netns", "internal/perf/...", "_ methods/..."}},
 	{"examples/...", []string{"internal/mpi/pmi/hydratest", "internal/programs", "internal/logtext", "bmi", "mpi/...", "plugins", "examples/...", "_ methods/...", "_ watch"}},
+	{"tools/browser", nil}, // a module of its own, tests only
 	{"tools/dist", []string{"internal/cli", "internal/cli/pvfs", "internal/cli/pvfsd", "internal/mpiperf/command", "internal/version", "internal/mpi/launch/command"}}, // a module of its own
 	{"tools/...", []string{"internal/tiers", "internal/references", "mpi/datatype", "mpi/reduce"}},
 }

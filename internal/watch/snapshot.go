@@ -12,6 +12,7 @@ type Snapshot struct {
 	Taken     time.Time
 	Counts    []Count // every counter and level of package bmi/about, by name
 	Endpoints []Endpoint
+	Table     *Table  `json:",omitempty"` // instead of the peers of Endpoints, if a part of them was asked for
 	Server    *Server `json:",omitempty"` // a file server
 	Rank      *Rank   `json:",omitempty"` // a process of an MPI job
 }
