@@ -74,7 +74,7 @@ Methods may come from plugins, too: BMI_PLUGINS names them, files or folders (bm
 			program.TraceFlag(cmd, nil)
 		}
 	}
-	program.CommandGroup(root, "Find out why", a.traceCommand())
+	program.CommandGroup(root, "Watch", a.topCommand(), a.traceCommand())
 	program.CommandGroup(root, "Set up", a.genkeyCommand(), a.pluginsCommand(), program.EnvCommand(a.Out))
 	root.AddCommand(program.VersionCommand(a.Out), a.followCommand())
 	return root

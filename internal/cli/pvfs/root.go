@@ -118,7 +118,7 @@ system begins with a colon (:/path) or its source. Options may be written with o
 	program.CommandGroup(root, "Files and directories", a.lsCommand(), a.cpCommand(), a.catCommand(), a.putCommand(), a.mkdirCommand(),
 		a.rmCommand(), a.mvCommand(), a.lnCommand(), a.touchCommand(), a.truncateCommand())
 	program.CommandGroup(root, "Attributes", a.statCommand(), a.chmodCommand(), a.chownCommand(), a.xattrCommand())
-	program.CommandGroup(root, "The file system", a.dfCommand(), a.pingCommand(), a.benchCommand(), a.mountCommand(), a.getUserCertCommand())
+	program.CommandGroup(root, "The file system", a.dfCommand(), a.pingCommand(), a.topCommand(), a.benchCommand(), a.mountCommand(), a.getUserCertCommand())
 	root.AddCommand(program.VersionCommand(a.Out))
 	for _, cmd := range root.Commands() {
 		if cmd.Name() != "version" {

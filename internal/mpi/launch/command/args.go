@@ -23,6 +23,7 @@ var usagef = program.Usagef
 type (
 	jobOptions struct {
 		label, noLabel, keepGoing   bool
+		top                         bool
 		timeout, initTimeout, grace time.Duration
 		outFile, errFile, outPrefix string
 		trace                       string
@@ -48,12 +49,13 @@ func (o *jobOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.outPrefix, "output-filename", "", "write the output of each process to NAME.RANK.out and NAME.RANK.err")
 	f.StringVar(&o.trace, "trace", "", "write a trace of each process to a new folder, for Perfetto and bmi trace (docs/tracing.md)")
 	f.BoolVar(&o.keepGoing, "keep-going", false, "let the other processes go on when one dies")
+	f.BoolVar(&o.top, "top", false, "show the ranks and who waits for whom below the output, while the job runs; needs a terminal")
 	program.DurationFlag(f, &o.timeout, "timeout", 0, "end a job that runs longer, with exit code 124 and the stacks of its goroutines (0: never)")
 	program.DurationFlag(f, &o.initTimeout, "init-timeout", InitTimeoutDefault, "end a job when processes have waited this long in Init for others that have not called it (0: never)")
 	program.DurationFlag(f, &o.grace, "grace", launch.GraceDefault, "time between SIGTERM and SIGKILL")
 	o.env.flags(f)
 	o.hosts.flags(f)
-	program.Group(f, "Output", "label", "no-label", "outfile-pattern", "errfile-pattern", "output-filename")
+	program.Group(f, "Output", "label", "no-label", "outfile-pattern", "errfile-pattern", "output-filename", "top", "trace")
 	program.Group(f, "The end of the job", "keep-going", "timeout", "init-timeout", "grace")
 }
 

@@ -130,19 +130,27 @@ be reached or is lost.`,
 		case err != nil:
 			return err
 		}
-		*code, err = a.run(cmd.Context(), cfg)
+		*code, err = a.run(cmd.Context(), cfg, is(cmd.Flags(), "top"))
 		return err
 	}
 	return root
 }
 
-func (a *App) run(ctx context.Context, cfg launch.Config) (int, error) {
+func (a *App) run(ctx context.Context, cfg launch.Config, top bool) (code int, err error) {
 	cfg.Stdin, cfg.Stdout, cfg.Stderr = a.In, a.Out, a.Err
 	cfg.Signals, cfg.Guard = a.Signals, true
-	cfg.Report = func(sentence string) {
-		fmt.Fprintf(a.Err, "mpiexec: %s\n", strings.TrimSuffix(sentence, "\n"))
+	if top {
+		view, e := a.startTop(ctx, &cfg)
+		if e != nil {
+			return 0, e
+		}
+		defer func() { err = errors.Join(err, view.close()) }()
 	}
-	code, err := launch.Run(ctx, cfg)
+	stderr := cfg.Stderr
+	cfg.Report = func(sentence string) {
+		fmt.Fprintf(stderr, "mpiexec: %s\n", strings.TrimSuffix(sentence, "\n"))
+	}
+	code, err = launch.Run(ctx, cfg)
 	if err != nil {
 		return 0, err
 	}

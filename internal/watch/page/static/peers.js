@@ -66,6 +66,7 @@ export class Peers {
   update(view) {
     const { Peers: peers } = view;
     this.processes = view.Processes;
+    this.taken = view.Taken;
     if (document.activeElement !== this.filter && this.filter.value !== this.state.filter) this.filter.value = this.state.filter;
     const rows = peers.Rows ?? [];
     const from = peers.Offset + 1;
@@ -115,7 +116,7 @@ export class Peers {
     }
     say(this.title, p.Address);
     this.speed.add(p.Rates.BytesSent + p.Rates.BytesReceived);
-    const since = p.Since ? (Date.now() - Date.parse(p.Since)) / 1000 : 0;
+    const since = p.Since ? (Date.parse(this.taken) - Date.parse(p.Since)) / 1000 : 0;
     this.facts.update([
       ['Method', p.Method], ['State', p.State], ['In this state for', f.seconds(since)], ['Credits', f.count(p.Credits)], ['Window', f.count(p.Window)],
       ['Queued sends', `${f.count(p.QueuedSends)}, ${f.bytes(p.QueuedBytes)}`], ['Round trip', f.seconds(p.RoundTrip / 1e9)],
