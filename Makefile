@@ -8,7 +8,7 @@ LOAD     ?= 8
 MODULE := github.com/viaduct-hpc/viaduct
 
 # Parts with go.mod files of their own, so that programs that import Viaduct do not know what these need.
-MODULES := bench/plot tools/dist tools/grafana
+MODULES := bench/plot tools/browser tools/dist tools/grafana
 
 # root needs no sudo, and a small machine may have none.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
