@@ -45,7 +45,7 @@ export class Peers {
 
   #filterSoon() {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.change({ filter: this.filter.value, offset: 0 }), 250);
+    this.timer = setTimeout(() => { this.timer = 0; this.change({ filter: this.filter.value, offset: 0 }); }, 250);
   }
 
   #sort(c) {
@@ -67,7 +67,7 @@ export class Peers {
     const { Peers: peers } = view;
     this.processes = view.Processes;
     this.taken = view.Taken;
-    if (document.activeElement !== this.filter && this.filter.value !== this.state.filter) this.filter.value = this.state.filter;
+    if (!this.timer && document.activeElement !== this.filter && this.filter.value !== this.state.filter) this.filter.value = this.state.filter;
     const rows = peers.Rows ?? [];
     const from = peers.Offset + 1;
     say(this.where, rows.length ? `${f.count(from)}–${f.count(peers.Offset + rows.length)} of ${f.count(peers.Matched)}` + (peers.Matched < peers.Known ? ` (${f.count(peers.Known)} in all)` : '') : `0 of ${f.count(peers.Known)}`);
