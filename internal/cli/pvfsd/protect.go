@@ -19,6 +19,8 @@ type protection struct {
 	squash  []string // where root is squashed
 	exempt  []string // exceptions from that: the servers themselves
 	unknown []string // hosts of servers without an address here
+
+	portless []string // addresses of hosts without a port
 }
 
 // Prefix lengths of networks, if this machine does not know them, in bits.
@@ -26,6 +28,10 @@ const (
 	networkBits4 = 24
 	networkBits6 = 64
 )
+
+// networked are the methods whose addresses are HOST:PORT. Without a port they would be taken for names within the machine,
+// for which every client is trusted.
+var networked = []string{"tcp", "tcps", "via+udp"}
 
 // lookupTime limits the resolution of servers' names.
 const lookupTime = 5 * time.Second
@@ -57,6 +63,10 @@ func (s surveyor) protect(servers []config.GenServer) (p protection) {
 		for address := range strings.SplitSeq(server.Address, ",") {
 			scheme, rest, _ := strings.Cut(address, "://")
 			host, _, err := net.SplitHostPort(rest)
+			if err != nil && slices.Contains(networked, scheme) {
+				add(&p.portless, address)
+				continue
+			}
 			if err != nil { // a method inside one machine
 				add(&p.trusted, scheme+"://*")
 				continue
@@ -110,6 +120,9 @@ func (s surveyor) network(addr netip.Addr) netip.Prefix {
 
 // apply adds the rules that the user did not give, and describes them.
 func (p protection) apply(gen *config.GenOptions) (notes []string, err error) {
+	if len(p.portless) > 0 {
+		return nil, program.Usagef("%[1]s has no port: give one, such as %[1]s:3334", p.portless[0])
+	}
 	if len(gen.TrustedNetworks) == 0 {
 		if len(p.unknown) > 0 {
 			return nil, program.Usagef("%s: no address is known here, so neither is the network that clients may connect from: "+

@@ -48,6 +48,7 @@ func TestProtect(t *testing.T) {
 			exempt:  []string{"tcp://10.1.2.9", "tcp://fe80::1", "tcp://2001:db8::1"},
 			unknown: []string{"nowhere"},
 		}},
+		{servers("tcp://named", "via+shm://a"), protection{trusted: []string{"via+shm://*"}, portless: []string{"tcp://named"}}},
 		{servers("mem://x"), protection{trusted: []string{"mem://*"}}},
 	} {
 		p := s.protect(c.servers)
@@ -89,6 +90,10 @@ func TestGenconfigIsSafe(t *testing.T) {
 	is, err := os.ReadFile(key)
 	require.NoError(t, err)
 	assert.Equal(t, was, is, "a key that is there is kept")
+
+	r = pvfsd(t, "genconfig", "a=tcp://127.0.0.1")
+	require.Equal(t, ExitUsage, r.code)
+	assert.Contains(t, r.err.String(), "tcp://127.0.0.1 has no port: give one, such as tcp://127.0.0.1:3334")
 
 	wide := good(t, "genconfig", "--trusted", "*", "a=tcp://127.0.0.1:0")
 	assert.NotContains(t, wide, "TrustedNetwork")
