@@ -14,7 +14,7 @@ MODULES := bench/plot tools/browser tools/dist tools/grafana
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build pmix dist demo test slow flake soak hosts bench bench-deps profile lint model generate ci clean
+.PHONY: help build pmix dist demo test slow flake soak hosts bench bench-deps profile terminal lint model generate ci clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -50,6 +50,9 @@ hosts: ## run the tests that need several hosts, but those of bench; they fail w
 
 bench: ## measure beside other libraries and write docs/performance
 	./bench/run.sh
+
+terminal: ## record the terminal of README.md: run the commands of docs/terminal.md and draw docs/terminal.svg (needs root)
+	$(GO) run ./tools/record docs/terminal.md docs/terminal.svg
 
 bench-deps: ## install what bench compares with (Debian)
 	$(SUDO) apt-get update -q

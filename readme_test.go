@@ -25,9 +25,9 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// The lines between the marks are those of README.md.
+// The lines between the marks are those of docs/guides/first-message.md.
 func Example() {
-	// README: begin
+	// guide: begin
 	ctx := context.Background()
 	server := must(bmi.Open(ctx, bmi.Config{Listen: []string{"via+shm://viaduct-readme"}}))
 	defer server.Close()
@@ -50,24 +50,24 @@ func Example() {
 	reply := make([]byte, 64)
 	n := must(c.Call(ctx, to, 0, 1, []byte("world"), reply)) // class 0, tag 1
 	fmt.Println(string(reply[:n]))
-	// README: end
+	// guide: end
 
 	// Output: hello, world
 }
 
-func TestReadmeShowsCodeThatRuns(t *testing.T) {
+func TestGuideShowsCodeThatRuns(t *testing.T) {
 	source, err := os.ReadFile("readme_test.go")
 	require.NoError(t, err)
-	_, rest, ok := strings.Cut(string(source), "\t// README: begin\n")
+	_, rest, ok := strings.Cut(string(source), "\t// guide: begin\n")
 	require.True(t, ok)
-	code, _, ok := strings.Cut(rest, "\t// README: end\n")
+	code, _, ok := strings.Cut(rest, "\t// guide: end\n")
 	require.True(t, ok)
 	var shown bytes.Buffer
 	for line := range strings.Lines(code) {
 		shown.WriteString(strings.TrimPrefix(line, "\t"))
 	}
 
-	readme, err := os.ReadFile("README.md")
+	guide, err := os.ReadFile("docs/guides/first-message.md")
 	require.NoError(t, err)
-	assert.Contains(t, string(readme), "```go\n"+shown.String()+"```\n", "README.md and readme_test.go differ")
+	assert.Contains(t, string(guide), "```go\n"+shown.String()+"```\n", "docs/guides/first-message.md and readme_test.go differ")
 }

@@ -200,6 +200,7 @@ var layerTable = []layer{
 	{"internal/relay", nil},
 	{"internal/perf/...", []string{"bmi", "bmi/netstats", "internal/perf/...", "internal/units"}},
 	{"internal/mpiperf/...", []string{"internal/cli/program", "mpi/...", "internal/mpiperf/...", "internal/perf/...", "internal/environ"}},
+	{"internal/docs", nil},
 	{"internal/dashes", nil},
 	{"internal/wallclock", nil},
 	{"internal/notifytest", []string{"internal/wallclock"}},
@@ -226,7 +227,7 @@ var layerTable = []layer{
 	{"examples/...", []string{"internal/mpi/pmi/hydratest", "internal/programs", "internal/logtext", "bmi", "mpi/...", "plugins", "examples/...", "_ methods/...", "_ watch"}},
 	{"tools/browser", nil}, // a module of its own, tests only
 	{"tools/dist", []string{"internal/cli", "internal/cli/pvfs", "internal/cli/pvfsd", "internal/mpiperf/command", "internal/version", "internal/mpi/launch/command"}}, // a module of its own
-	{"tools/...", []string{"internal/tiers", "internal/references", "mpi/datatype", "mpi/reduce"}},
+	{"tools/...", []string{"internal/tiers", "internal/references", "mpi/datatype", "mpi/reduce", "internal/docs"}},
 }
 
 func layers(t *Tree) (problems []Problem) {
