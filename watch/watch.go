@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/viaduct-hpc/viaduct/bmi/about"
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 	_ "github.com/viaduct-hpc/viaduct/internal/watch/prom" // /metrics
 	"github.com/viaduct-hpc/viaduct/internal/watch/web"
 )
@@ -16,9 +17,9 @@ const Env = "VIADUCT_METRICS"
 
 func init() {
 	about.Register(about.Source{Settings: func(object any) []about.Setting {
-		return []about.Setting{about.FromEnv("watch.metrics", Env, "where the process serves metrics: "+web.Forms)}
+		return []about.Setting{about.FromEnv("watch.metrics", Env, environ.Text(Env))}
 	}})
-	if text := os.Getenv(Env); text != "" {
+	if text := environ.Getenv(Env); text != "" {
 		own.complain = os.Stderr
 		about.Changed(func(int) { own.follow(text) })
 	}

@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/cli/top"
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 	"github.com/viaduct-hpc/viaduct/internal/watch/gather"
 )
 
@@ -34,7 +34,7 @@ listen at localhost unless all that reach the address may read it.
   bmi top -filter 'state=READY round-trip>5ms' -sort round-trip dir:/run/user/1000/viaduct
   bmi top -web localhost:9200 dir:/run/user/1000/viaduct`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			targets, err := targetsOf(args, os.Getenv(metricsVariable))
+			targets, err := targetsOf(args, environ.Getenv(metricsVariable))
 			if err != nil {
 				return program.Usage(err)
 			}

@@ -89,11 +89,11 @@ var layerTable = []layer{
 	{"mpi/rma/internal/wire", nil},
 	{"mpi/rma/internal/epoch", []string{"mpi/errclass"}},
 	{"mpi/rma/internal/apply", []string{"mpi/datatype", "mpi/reduce", "mpi/errclass"}},
-	{"mpi/rma/internal/share", []string{"mpi/errclass"}},
-	{"mpi/rma", []string{"bmi/about", "mpi", "mpi/internal/bridge", "internal/mpi/core", "mpi/attr", "mpi/info", "mpi/datatype", "mpi/errclass", "mpi/rma/...", "internal/spin", "internal/move"}},
+	{"mpi/internal/share", []string{"mpi/errclass"}},
+	{"mpi/rma", []string{"bmi/about", "mpi", "mpi/internal/bridge", "internal/mpi/core", "mpi/attr", "mpi/info", "mpi/datatype", "mpi/errclass", "mpi/rma/...", "internal/spin", "internal/move", "mpi/internal/share"}},
 	{"internal/mpi/pmi/wire", nil},
-	{"internal/mpi/pmi/slurmtest", []string{"internal/freeport"}},
-	{"internal/mpi/pmi/pmixtest", nil},
+	{"internal/mpi/pmi/slurmtest", []string{"internal/environ", "internal/freeport"}},
+	{"internal/mpi/pmi/pmixtest", []string{"internal/environ"}},
 	{"internal/mpi/pmi/...", []string{"mpi/boot", "mpi/errclass", "internal/mpi/pmi/...", "internal/mpi/pmi", "internal/sharedkey", "internal/environ"}},
 	{"internal/mpi/launch/command", []string{"internal/mpi/launch", "internal/mpi/launch/hosts", "internal/dashes", "internal/version", "internal/environ", "internal/cli/program", "internal/trace", "internal/watch/gather", "internal/watch/term"}},
 	{"internal/mpi/launch/tree/wire", nil},
@@ -112,7 +112,7 @@ var layerTable = []layer{
 	{"mpi/internal/plugintest", nil}, // tests only
 	{"mpi/internal/team", []string{"mpi", "mpi/errclass", "mpi/internal/bridge"}},
 	{"mpi/internal/file/shared", []string{"mpi/errclass", "mpi/internal/team"}},
-	{"mpi/internal/file/exchange", []string{"mpi/errclass", "mpi/rma/internal/share", "mpi/internal/memory", "mpi/internal/file/ranges", "mpi/internal/file/storage", "mpi/internal/team", "mpi/internal/file/twophase", "mpi/internal/file/view"}},
+	{"mpi/internal/file/exchange", []string{"mpi/errclass", "mpi/internal/share", "mpi/internal/memory", "mpi/internal/file/ranges", "mpi/internal/file/storage", "mpi/internal/team", "mpi/internal/file/twophase", "mpi/internal/file/view"}},
 	{"mpi/file", []string{"mpi", "internal/mpi/core", "mpi/datatype", "mpi/errclass", "mpi/internal/bridge", "mpi/internal/file/...", "mpi/internal/memory", "mpi/internal/team"}},
 	{"mpi/internal/file/filetest", []string{"mpi/internal/file/ranges", "mpi/internal/file/storage"}},
 	// Checkpoints are files of package file; their format is pure.
@@ -162,8 +162,8 @@ var layerTable = []layer{
 	{"internal/watch/page", []string{"internal/watch/table", "internal/watch/view"}},
 	{"internal/watch/term", []string{"internal/watch/table", "internal/watch/view"}},
 	{"internal/watch/watchtest", []string{"internal/watch", "internal/watch/table"}},
-	{"internal/watch/...", []string{"internal/watch", "internal/watch/web"}},
-	{"watch", []string{"bmi/about", "internal/watch/web", "_ internal/watch/..."}},
+	{"internal/watch/...", []string{"internal/watch", "internal/watch/web", "internal/watch/table"}},
+	{"watch", []string{"bmi/about", "internal/watch/web", "_ internal/watch/...", "internal/environ"}},
 
 	// Helpers.
 	{"internal/sim", []string{"internal/race"}},
@@ -192,7 +192,7 @@ var layerTable = []layer{
 	{"internal/spin", nil},
 	{"internal/move", nil},
 	{"internal/tidy", []string{"internal/tiers", "internal/environ"}},
-	{"internal/trace", nil},
+	{"internal/trace", []string{"internal/environ"}},
 	{"internal/trace/...", []string{"internal/trace", "internal/trace/..."}},
 	{"internal/tiers", nil},
 	{"internal/references", nil},
@@ -211,8 +211,8 @@ var layerTable = []layer{
 	{"internal/cli/manner", []string{"internal/cli/program"}}, // for tests
 	{"internal/cli/program", []string{"bmi", "internal/version", "internal/environ", "internal/units", "internal/trace"}},
 	{"internal/cli/pvfs", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/client", "pvfs/credential", "pvfs/usercert", "internal/pvfs/rpc", "internal/pvfs/fuse", "pvfs/config", "pvfs/proto", "internal/environ", "internal/units", "internal/cli/top", "internal/watch", "internal/watch/table", "internal/watch/view"}},
-	{"internal/cli/pvfsd", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "internal/pvfs/server", "internal/pvfs/store", "internal/pvfs/rpc", "pvfs/client", "pvfs/config", "pvfs/credential", "pvfs/proto", "internal/fault", "internal/hostlist", "internal/keyfile", "internal/sharedkey", "internal/environ", "internal/units", "internal/watch/web", "watch"}},
-	{"internal/cli/top.go", []string{"internal/cli/program", "internal/cli/top", "internal/watch/gather"}},
+	{"internal/cli/pvfsd", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "internal/pvfs/server", "internal/pvfs/store", "internal/pvfs/rpc", "pvfs/client", "pvfs/config", "pvfs/credential", "pvfs/proto", "internal/fault", "internal/hostlist", "internal/keyfile", "internal/sharedkey", "internal/environ", "internal/units", "internal/watch/web", "watch", "internal/watch", "internal/watch/page", "internal/watch/table"}},
+	{"internal/cli/top.go", []string{"internal/environ", "internal/cli/program", "internal/cli/top", "internal/watch/gather"}},
 	{"internal/cli/top", []string{"internal/cli/program", "internal/watch/..."}},
 	{"internal/cli/genkey.go", []string{"internal/cli/program", "internal/hostlist", "internal/keyfile", "internal/nic/udp/secure"}}, // the format of keys, and no method
 	{"internal/cli/...", []string{"bmi", "internal/dashes", "internal/verdict", "plugins/...", "internal/plugins/process", "methods/methodtest", "internal/cli/...", "internal/perf/...", "internal/environ", "internal/units", "internal/trace", "internal/trace/..."}},

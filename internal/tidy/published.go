@@ -15,6 +15,7 @@ var published = []string{
 	"mpi/mem", "mpi/mpitest", "mpi/number", "mpi/object", "mpi/reduce", "mpi/rma", "mpi/tool", "mpi/topo",
 	"plugins", "plugins/proto",
 	"pvfs/client", "pvfs/config", "pvfs/credential", "pvfs/proto", "pvfs/usercert",
+	"watch",
 }
 
 // wall: a package that others could import is one that is meant for them.

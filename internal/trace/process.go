@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 )
 
 // Version is the version of the format, in the header of each file.
@@ -82,7 +84,7 @@ const Variable = "VIADUCT_TRACE"
 
 // process is the trace of this process, by the environment.
 var process = sync.OnceValues(func() (*Trace, error) {
-	if pattern := os.Getenv(Variable); pattern != "" {
+	if pattern := environ.Getenv(Variable); pattern != "" {
 		return CreatePattern(Variable, pattern)
 	}
 	return nil, nil

@@ -7,7 +7,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 	"github.com/viaduct-hpc/viaduct/mpi/info"
-	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/share"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/share"
 )
 
 // Create makes a window of memory that each process has, b, which may be of different sizes, also

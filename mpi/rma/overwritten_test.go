@@ -11,8 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/datatype"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/share"
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
-	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/share"
 	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/wire"
 )
 

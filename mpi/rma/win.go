@@ -11,8 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/attr"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 	"github.com/viaduct-hpc/viaduct/mpi/internal/bridge"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/share"
 	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/epoch"
-	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/share"
 )
 
 // within is the inside of package mpi.

@@ -139,7 +139,7 @@ func TestTenThousandPeers(t *testing.T) {
 func TestNamesAreText(t *testing.T) {
 	p := open(t, serve(t, func(second int) []*watch.Snapshot { return []*watch.Snapshot{watchtest.Hostile(second)} }), "")
 	for _, tab := range []string{"peers", "servers", "jobs", "processes"} {
-		p.run(`location.hash = "tab=`+tab+`"`)
+		p.run(`location.hash = "tab=` + tab + `"`)
 		p.until(`document.querySelector("nav [aria-current]")?.getAttribute("href") === "#tab=` + tab + `"`)
 		p.updates(2)
 		assert.Contains(t, p.text("#content"), watchtest.Markup, tab)

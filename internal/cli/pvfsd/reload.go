@@ -11,7 +11,6 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
-	"github.com/viaduct-hpc/viaduct/internal/environ"
 	"github.com/viaduct-hpc/viaduct/internal/keyfile"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/server"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"

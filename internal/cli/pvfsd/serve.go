@@ -21,7 +21,6 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/sharedkey"
 	"github.com/viaduct-hpc/viaduct/internal/units"
 	"github.com/viaduct-hpc/viaduct/internal/watch/web"
-	"github.com/viaduct-hpc/viaduct/watch"
 )
 
 type serveOptions struct {
@@ -40,6 +39,7 @@ type serveOptions struct {
 	memory  int // bytes
 	drain   time.Duration
 	metrics string
+	page    string
 	slow    time.Duration
 }
 
@@ -103,6 +103,7 @@ VIADUCT_UDP_PRIVATE_KEY_FILE and VIADUCT_TLS_SECRET in docs/bmi.md.
 	_ = f.MarkDeprecated("verbose", "use --log-level debug")
 	program.QuietFlag(f, &opt.quiet)
 	f.StringVar(&opt.metrics, "metrics", "", "serve metrics for Prometheus at this place: "+web.Forms+" (default: what VIADUCT_METRICS says, docs/metrics.md)")
+	f.StringVar(&opt.page, "page", "", "serve a page for browsers that shows this server while it runs, and metrics, at such a place (docs/watching.md)")
 	program.DurationFlag(f, &opt.slow, "slow-request", 0, "log requests that take at least this long, one in 10s (0: none)")
 	f.IntVar(&opt.workers, "workers", 0, "requests carried out at once (0: depends on the number of processors)")
 	f.IntVar(&opt.flows, "flows", 0, "transfers of data at once (0: 64)")
@@ -111,7 +112,7 @@ VIADUCT_UDP_PRIVATE_KEY_FILE and VIADUCT_TLS_SECRET in docs/bmi.md.
 	program.TraceFlag(cmd, nil)
 	program.Group(f, "Which server", "config", "fs-name", "alias", "dir", "create")
 	program.Group(f, "Clients and their rights", "key-file", "manage-from", "identities", "other-users", "strict")
-	program.Group(f, "Log and metrics", "log-level", "log-format", "log-file", "quiet", "metrics", "slow-request", "trace")
+	program.Group(f, "Log and metrics", "log-level", "log-format", "log-file", "quiet", "metrics", "page", "slow-request", "trace")
 	program.Group(f, "Limits", "workers", "flows", "flow-memory", "drain")
 	return cmd
 }
@@ -230,19 +231,6 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	logFile.Info(log, "statistics", fieldsOf(rows)...)
 	logFile.Info(log, "stopped", "server", p.alias)
 	return err
-}
-
-// watch serves metrics where -metrics says.
-func (o *serveOptions) watch(file *logFile, log *slog.Logger) (stop func() error, err error) {
-	if o.metrics == "" {
-		return func() error { return nil }, nil
-	}
-	at, stop, err := watch.Serve(o.metrics)
-	if err != nil {
-		return nil, program.Usage(fmt.Errorf("-metrics: %w", err))
-	}
-	file.info(log, "serving metrics", "at", at)
-	return stop, nil
 }
 
 // warn logs the missing protections of the servers.

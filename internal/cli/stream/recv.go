@@ -8,7 +8,8 @@ import (
 	"hash"
 	"io"
 	"sync"
-	"sync/atomic"
+
+	"go.uber.org/atomic"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 )

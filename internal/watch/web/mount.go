@@ -1,13 +1,13 @@
 package web
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
 	"sync"
 
 	"github.com/viaduct-hpc/viaduct/internal/watch"
+	"github.com/viaduct-hpc/viaduct/internal/watch/table"
 )
 
 // mounted are the paths of all servers.
@@ -26,14 +26,8 @@ func Handle(pattern string, h http.Handler) {
 	mounted.patterns = append(mounted.patterns, pattern)
 }
 
-func init() { Handle("/snapshot", http.HandlerFunc(snapshot)) }
-
-// snapshot serves a snapshot as JSON.
-func snapshot(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(watch.Recent()) // an error means that the reader is gone
-}
+// The whole snapshot, or a table of some peers.
+func init() { Handle("/snapshot", &table.Sampler{Take: watch.Recent}) }
 
 // serve gives a request to the handler of its path. Other paths get the list of all.
 func serve(w http.ResponseWriter, r *http.Request) {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 )
 
 // Variable is the environment variable that says what happens to tests if PMIx is missing: "must"
@@ -101,7 +103,7 @@ func run(t *testing.T, name string, args ...string) {
 // cannot ends a test that lacks something.
 func cannot(t *testing.T, format string, args ...any) {
 	t.Helper()
-	if os.Getenv(Variable) == "must" {
+	if environ.Getenv(Variable) == "must" {
 		t.Fatalf(format+"; %s=must wants it", append(args, Variable)...)
 	}
 	t.Skipf(format, args...)

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/internal/environ"
 	"github.com/viaduct-hpc/viaduct/internal/freeport"
 )
 
@@ -75,7 +76,7 @@ func Start(t *testing.T, nodes int) (env []string) {
 // cannot ends a test that cannot have Slurm.
 func cannot(t *testing.T, format string, args ...any) {
 	t.Helper()
-	if os.Getenv(Variable) == "must" {
+	if environ.Getenv(Variable) == "must" {
 		t.Fatalf(format+"; %s=must wants it", append(args, Variable)...)
 	}
 	t.Skipf(format, args...)

@@ -8,8 +8,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 	"github.com/viaduct-hpc/viaduct/mpi/internal/file/ranges"
 	"github.com/viaduct-hpc/viaduct/mpi/internal/file/twophase"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/share"
 	"github.com/viaduct-hpc/viaduct/mpi/internal/team"
-	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/share"
 )
 
 // The ranks of a host map the buffers of the aggregators among them. A rank copies its bytes to their

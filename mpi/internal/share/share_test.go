@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
-	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/share"
+	"github.com/viaduct-hpc/viaduct/mpi/internal/share"
 )
 
 const bytes = 1 << 16
