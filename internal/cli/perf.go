@@ -52,7 +52,7 @@ For a method that makes its links reliable itself (via+udp) the counters of this
 side in all tests follow: retransmissions, acks, round trips of packets; with --json
 as a line whose test is round-trip, with the counters in its link.
 
-With -trace FILE.json, a process that perf starts writes its own trace to FILE.peer.json.
+With --trace FILE.json, a process that perf starts writes its own trace to FILE.peer.json.
 
 ` + exitHelp,
 		Example: `  bmi perf via+shm

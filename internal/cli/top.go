@@ -21,18 +21,18 @@ func (a *App) topCommand() *cobra.Command {
 		Short: "Show what running processes do: peers, file servers, and ranks that wait",
 		Long: `Top shows processes while they run: their peers with states, credits, queues, round trips and
 retransmissions; file servers with requests per second and latencies; and the ranks of MPI jobs with who
-waits for whom. Processes show this where ` + metricsVariable + ` of their environment says, or pvfsd serve -metrics:
+waits for whom. Processes show this where ` + metricsVariable + ` of their environment says, or pvfsd serve --metrics:
 at an address, at a Unix socket, or each at a socket of its own in a folder. Top takes the same names, and
 by default the one in its own ` + metricsVariable + `.
 
-On a terminal, top shows a table that it updates each second, until q. Otherwise, or with -once, it
-prints one table and ends. With -web it serves the same as a page for browsers, without a password:
+On a terminal, top shows a table that it updates each second, until q. Otherwise, or with --once, it
+prints one table and ends. With --web it serves the same as a page for browsers, without a password:
 listen at localhost unless all that reach the address may read it.
 
 ` + exitHelp,
 		Example: `  bmi top node1:9100 node2:9100
-  bmi top -filter 'state=READY round-trip>5ms' -sort round-trip dir:/run/user/1000/viaduct
-  bmi top -web localhost:9200 dir:/run/user/1000/viaduct`,
+  bmi top --filter 'state=READY round-trip>5ms' --sort round-trip dir:/run/user/1000/viaduct
+  bmi top --web localhost:9200 dir:/run/user/1000/viaduct`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			targets, err := targetsOf(args, environ.Getenv(metricsVariable))
 			if err != nil {

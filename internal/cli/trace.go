@@ -20,12 +20,13 @@ func (a *App) traceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trace",
 		Short: "Join traces of several processes, and say what took the time",
-		Long: `Trace works with the files that -trace of bmi, pvfs, pvfsd and mpiexec, and VIADUCT_TRACE of any program,
+		Long: `Trace works with the files that --trace of bmi, pvfs, pvfsd and mpiexec, and VIADUCT_TRACE of any program,
 have written. Each can be opened in Perfetto (https://ui.perfetto.dev), too. docs/tracing.md is the guide.
 
 ` + exitHelp,
-		Args: cobra.ArbitraryArgs,
-		RunE: program.Unknown,
+		Example: `  mpiexec -n 4 --trace traces heat; bmi trace summary traces`,
+		Args:    cobra.ArbitraryArgs,
+		RunE:    program.Unknown,
 	}
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.AddCommand(a.traceJoinCommand(), a.traceSummaryCommand())
@@ -43,8 +44,9 @@ machine have one clock. The clocks of other machines are compared by the fastest
 messages both ways, by the time of day. A message gets an arrow if both ends of it are in the files.
 
 ` + exitHelp,
-		Args: program.Between(1, -1, "one FILE or folder, or more"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.traceJoin(args, out, asJSON) },
+		Example: `  bmi trace join traces -o job.json`,
+		Args:    program.Between(1, -1, "one FILE or folder, or more"),
+		RunE:    func(_ *cobra.Command, args []string) error { return a.traceJoin(args, out, asJSON) },
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "the file to write; one that exists is overwritten only if it is a trace")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was done as one JSON object")

@@ -24,6 +24,8 @@ their total time, the operations that took longest, the time by peer, and what h
 of an operation is that from its post until its completion, so operations may overlap.
 
 ` + exitHelp,
+		Example: `  bmi trace summary traces
+  bmi trace summary job.json --top 20`,
 		Args: program.Between(1, -1, "one FILE or folder, or more"),
 		RunE: func(_ *cobra.Command, args []string) error { return a.traceSummary(args, top, asJSON) },
 	}

@@ -24,13 +24,15 @@ func (a *App) topCommand() *cobra.Command {
 		Short: "Show what the servers of the file system do",
 		Long: `Top asks the servers of a file system each second for their space, requests, bytes, and how long
 operations take, by the file system's own protocol: no other port is needed, and OrangeFS's servers
-answer, too. They tell the counters to root, or to clients that pvfsd serve -manage-from names; others see the
-space alone. Percentiles of latencies are in bmi top and on the page of pvfsd serve -page.
+answer, too. They tell the counters to root, or to clients that pvfsd serve --manage-from names; others see the
+space alone. Percentiles of latencies are in bmi top and on the page of pvfsd serve --page.
 
-On a terminal, top shows a table that it updates each second, until q. Otherwise, or with -once, it
+On a terminal, top shows a table that it updates each second, until q. Otherwise, or with --once, it
 prints one table and ends.
 
 ` + exitHelp,
+		Example: `  pvfs top
+  pvfs top --once tcp://node1:3334/pvfs2-fs`,
 		Args: program.Between(0, 1, "one SOURCE at most"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			fsys, _, err := a.find(cmd.Context(), append(args, "/")[0])
@@ -75,7 +77,7 @@ func (l *loads) View(ctx context.Context, q table.Query) (*view.View, error) {
 		}
 	}
 	if refused {
-		v.Notes = append(v.Notes, "servers tell their counters to root only: be root, or start them with pvfsd serve -manage-from and this network")
+		v.Notes = append(v.Notes, "servers tell their counters to root only: be root, or start them with pvfsd serve --manage-from and this network")
 	}
 	return v, nil
 }

@@ -36,7 +36,7 @@ const everyMin = table.GapMin
 func (o *Options) Flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.Once, "once", false, "print one table and end; without a terminal this is the default")
 	f.BoolVar(&o.JSON, "json", false, "print one view as JSON and end")
-	f.DurationVar(&o.Every, "interval", time.Second, "time between two views, over which rates are measured")
+	program.DurationFlag(f, &o.Every, "interval", time.Second, "time between two views, over which rates are measured")
 }
 
 // PeerFlags adds the options for tables of peers.
@@ -46,7 +46,7 @@ func (o *Options) PeerFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.query.Sort, "sort", "rate", "the column to sort peers by: "+strings.Join(table.Columns(), ", "))
 	f.BoolVar(&o.query.Ascending, "ascending", false, "the smallest first")
 	f.StringVar(&o.query.Filter, "filter", "", "only peers for which all words apply: parts of addresses, or conditions such as state=READY, 'round-trip>5ms'")
-	f.IntVar(&o.query.Limit, "limit", table.LimitDefault, "how many peers are printed by -once and -json")
+	f.IntVar(&o.query.Limit, "limit", table.LimitDefault, "how many peers are printed by --once and --json")
 }
 
 // check checks the options together.
