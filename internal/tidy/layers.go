@@ -227,7 +227,7 @@ var layerTable = []layer{
 	{"examples/...", []string{"internal/mpi/pmi/hydratest", "internal/programs", "internal/logtext", "bmi", "mpi/...", "plugins", "examples/...", "_ methods/...", "_ watch"}},
 	{"tools/browser", nil}, // a module of its own, tests only
 	{"tools/dist", []string{"internal/cli", "internal/cli/pvfs", "internal/cli/pvfsd", "internal/mpiperf/command", "internal/version", "internal/mpi/launch/command"}}, // a module of its own
-	{"tools/...", []string{"internal/tiers", "internal/references", "mpi/datatype", "mpi/reduce", "internal/docs"}},
+	{"tools/...", []string{"internal/tidy", "internal/tiers", "internal/references", "mpi/datatype", "mpi/reduce", "internal/docs"}},
 }
 
 func layers(t *Tree) (problems []Problem) {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// published are the packages that programs outside this module may import. All other packages are programs,
+// Published are the packages that programs outside this module may import. All other packages are programs,
 // tests, examples, or below a folder internal. Adding one here is a promise to keep it.
-var published = []string{
+var Published = []string{
 	"bmi", "bmi/about", "bmi/bmitest", "bmi/files", "bmi/netstats",
 	"methods/methodtest", "methods/tcp", "methods/via", "methods/via/nic", "methods/via/vipl", "methods/via/vipl/vipltest",
 	"matchbits", "peer",
@@ -26,11 +26,11 @@ func wall(t *Tree) (problems []Problem) {
 			continue
 		}
 		found[p.Dir] = true
-		if !slices.Contains(published, p.Dir) {
-			problems = append(problems, Problem{Path: p.Dir, What: "programs outside could import it: move it below internal, or add it to published in internal/tidy"})
+		if !slices.Contains(Published, p.Dir) {
+			problems = append(problems, Problem{Path: p.Dir, What: "programs outside could import it: move it below internal, or add it to Published in internal/tidy"})
 		}
 	}
-	for _, dir := range published {
+	for _, dir := range Published {
 		if !found[dir] {
 			problems = append(problems, Problem{Path: dir, What: "it is published and does not exist"})
 		}

@@ -11,16 +11,15 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/tools/go/packages"
+
+	"github.com/viaduct-hpc/viaduct/internal/tidy"
 )
 
 // viaduct is the path of this module.
 const viaduct = "github.com/viaduct-hpc/viaduct"
 
 // published are the packages for programs. What they export is in api/, a file for each, and does not change by accident.
-var published = []string{
-	"bmi", "bmi/bmitest", "matchbits", "methods/methodtest", "methods/tcp", "methods/via", "methods/via/nic", "methods/via/vipl",
-	"mpi", "mpi/checkpoint", "mpi/file", "mpi/object", "mpi/rma", "mpi/tool", "peer", "plugins", "pvfs/client",
-}
+var published = tidy.Published
 
 func apiCommand() *cobra.Command {
 	var update, release bool
