@@ -103,7 +103,13 @@ func (l *Lane[S]) SetSegmentBytes(n int) { l.opts.SegmentBytes = orDefault(n, Se
 func (l *Lane[S]) Trips() *Histogram { return &l.trips }
 
 // Window returns how many bytes may be under way at once, and how many are.
-func (l *Lane[S]) Window() (most, used int) { return l.opts.Congestion.Window(), l.bytes }
+func (l *Lane[S]) Window() (most, used int) {
+	most = WindowSegments * l.opts.SegmentBytes
+	if c := l.opts.Congestion; c != nil {
+		most = min(most, c.Window())
+	}
+	return most, l.bytes
+}
 
 // Stats returns the counts so far.
 func (l *Lane[S]) Stats() Stats { return l.stats }

@@ -99,3 +99,14 @@ func TestForgetTakesAnArrivalBack(t *testing.T) {
 	r.settle()
 	assert.Equal(t, ^Seq(0), r.next)
 }
+
+// A lane without congestion control, and one whose connection has no keys yet, have a window, too.
+func TestWindowOfAnyLane(t *testing.T) {
+	most, used := New[int](Options{}).Window()
+	assert.Equal(t, WindowSegments*SegmentBytes, most)
+	assert.Zero(t, used)
+	var none Lane[int]
+	most, used = none.Window()
+	assert.Zero(t, most)
+	assert.Zero(t, used)
+}
