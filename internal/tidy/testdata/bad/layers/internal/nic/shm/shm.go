@@ -2,7 +2,7 @@
 package shm
 
 import (
+	_ "github.com/viaduct-hpc/viaduct/internal/nic/sim"
 	_ "github.com/viaduct-hpc/viaduct/internal/sim"
 	_ "github.com/viaduct-hpc/viaduct/methods/via/nic"
-	_ "github.com/viaduct-hpc/viaduct/internal/nic/sim"
 )
