@@ -18,6 +18,7 @@ type LinkCounts struct {
 	SegmentsSent     uint64  `json:"segments_sent"`
 	Retransmitted    uint64  `json:"retransmitted"`
 	TimedOut         uint64  `json:"timed_out"`
+	Lost             uint64  `json:"lost"`
 	Spurious         uint64  `json:"spurious"`
 	SegmentsReceived uint64  `json:"segments_received"`
 	Duplicates       uint64  `json:"duplicates"`
@@ -53,7 +54,7 @@ func LinkResult(m *bmi.MethodStats) (r Result, ok bool) {
 		Test: RoundTrip, Method: m.Method,
 		Median: micros(l.RoundTripP50), P99: micros(l.RoundTripP99), Unit: UnitMicros,
 		Link: &LinkCounts{
-			SegmentsSent: l.SegmentsSent, Retransmitted: l.Retransmitted, TimedOut: l.TimedOut, Spurious: l.Spurious,
+			SegmentsSent: l.SegmentsSent, Retransmitted: l.Retransmitted, TimedOut: l.TimedOut, Lost: l.Lost, Spurious: l.Spurious,
 			SegmentsReceived: l.SegmentsReceived, Duplicates: l.Duplicates, Refused: l.Refused,
 			AcksSent: l.AcksSent, AcksReceived: l.AcksReceived,
 			RoundTrips: l.RoundTrips, RoundTripP999: micros(l.RoundTripP999),
