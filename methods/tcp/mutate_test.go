@@ -32,7 +32,7 @@ const streamMax = 1300
 // capturedStreams are short ones, and single messages.
 func capturedStreams(t testing.TB) (all [][]byte) {
 	for _, file := range []string{"messages", "streams", "header"} {
-		for _, v := range golden.Load(t, "wire/testdata/"+file+".golden") {
+		for _, v := range golden.Load(t, "../../internal/tcp/wire/testdata/"+file+".golden") {
 			if len(v.Bytes) <= streamMax {
 				all = append(all, v.Bytes)
 			}
