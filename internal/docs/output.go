@@ -48,7 +48,7 @@ func Compare(blocks []Block, output string, ran func(Block) bool) (problems []Pr
 }
 
 // matches compares lines, in which "..." stands for any text, and alone on a line for any lines. Spaces at
-// the ends of lines do not count.
+// the ends of lines do not count, and several count as one: widths of columns depend on what is in them.
 func matches(shown []string, printed string) bool {
 	var pattern strings.Builder
 	pattern.WriteString(`\A`)
@@ -57,16 +57,19 @@ func matches(shown []string, printed string) bool {
 			pattern.WriteString(`(?:.*\n)*?`)
 			continue
 		}
-		quoted := regexp.QuoteMeta(strings.TrimRight(line, " "))
+		quoted := regexp.QuoteMeta(spaces.ReplaceAllString(strings.TrimRight(line, " "), " "))
 		pattern.WriteString(strings.ReplaceAll(quoted, regexp.QuoteMeta("..."), `.*?`) + `\n`)
 	}
 	pattern.WriteString(`\z`)
 	var got strings.Builder
 	for line := range strings.Lines(printed) {
-		got.WriteString(strings.TrimRight(line, " \n") + "\n")
+		got.WriteString(spaces.ReplaceAllString(strings.TrimRight(line, " \n"), " ") + "\n")
 	}
 	return regexp.MustCompile(pattern.String()).MatchString(got.String())
 }
+
+// spaces are runs of spaces.
+var spaces = regexp.MustCompile(` +`)
 
 // indent shows text as a quotation.
 func indent(text string) string { return "    " + strings.ReplaceAll(text, "\n", "\n    ") }
