@@ -22,8 +22,8 @@ const Memory = "mem"
 type Options struct {
 	// Method is mpi.Options.Method.
 	Method string
-	// TimeMax limits the job; 0 means a minute. After that the test fails with the stacks of all
-	// goroutines.
+	// TimeMax limits the job; 0 means ten minutes, as a busy machine may be slow. After that the test
+	// fails with the stacks of all goroutines.
 	TimeMax time.Duration
 	// Leave: Run does not finalize the ranks, because fn does or the test must not.
 	Leave bool
@@ -32,7 +32,7 @@ type Options struct {
 }
 
 const (
-	timeMax = time.Minute
+	timeMax = 10 * time.Minute
 	// endTimeMax is how long ranks may take to end after their endpoints are closed.
 	endTimeMax = time.Minute
 	stackBytes = 1 << 20
