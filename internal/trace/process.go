@@ -106,11 +106,3 @@ func From(ctx context.Context) *Trace {
 	t, _ := ctx.Value(contextKey{}).(*Trace)
 	return t
 }
-
-// program is the name of the file that this process runs.
-func program() string {
-	if path, err := os.Executable(); err == nil {
-		return filepath.Base(path)
-	}
-	return filepath.Base(os.Args[0])
-}

@@ -27,13 +27,15 @@ var notSettings = map[string]string{
 	"PMI_SPAWNED":       "a launcher tells its processes",
 	"PMI_JOBID":         "a launcher tells its processes",
 	"SLURM_PROCID":      "a launcher tells its processes",
+	"PMIX_NAMESPACE":    "a launcher tells its processes",
+	"PMIX_RANK":         "a launcher tells its processes",
 	"BMI_METHOD_PLUGIN": "a program tells its plugins",
 	"BMI_PLUGIN_SOCKET": "a program tells its plugins",
 	"VIADUCT_VIHOSTS":   "for programs that use package vipl without a method",
 }
 
 // notLibrary are folders of programs and of helpers of tests.
-var notLibrary = []string{"internal/mpi/launch", "internal/mpi/pmi/hydratest", "methods/methodtest"}
+var notLibrary = []string{"internal/mpi/launch", "internal/mpi/pmi/hydratest", "internal/mpi/pmi/pmixtest", "internal/mpi/pmi/slurmtest", "methods/methodtest"}
 
 // TestEveryEnvironmentVariableIsAControl reads the source: each variable that the library reads is a
 // control variable, or one of notSettings.

@@ -52,7 +52,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-const waitMax = time.Minute
+const waitMax = 10 * time.Minute
 
 // a run is a job of this test binary, with its results.
 type run struct {

@@ -26,7 +26,7 @@ func Parse(text string) (Where, error) {
 		switch {
 		case !ok || strings.HasPrefix(path, ":"): // a host can have the name
 		case !filepath.IsAbs(path):
-			return Where{}, fmt.Errorf("%q: want a path that begins with / behind %s:", text, network)
+			return Where{}, fmt.Errorf("%q: the path behind %s: must begin with /", text, network)
 		default:
 			return Where{network: network, address: filepath.Clean(path)}, nil
 		}
