@@ -63,7 +63,7 @@ func TestEncoded(t *testing.T) {
 	}
 	for op := range requests {
 		name := strings.ToLower(strings.ReplaceAll(op.String(), "_", ""))
-		assert.FileExists(t, filepath.Join("..", "proto", "testdata", "captured", name+".golden"))
+		assert.FileExists(t, filepath.Join("..", "..", "..", "pvfs", "proto", "testdata", "captured", name+".golden"))
 	}
 	t.Logf("%d messages of %d operations in %d captures", messages, len(requests), len(files))
 }
