@@ -131,7 +131,8 @@ func measure(t *testing.T, server, client *node, toClient, toServer bmi.Addr, ro
 // exchange messages: no poll may check idle connections.
 func TestManyConnections(t *testing.T) {
 	const (
-		bytesMax = 8 << 10 // of ours, per idle connection
+		bytesMax = 8 << 10   // of ours, per idle connection
+		slackMax = 512 << 10 // of the test itself and of the runtime, which differ from run to run
 		rounds   = 500
 	)
 	n := 20_000
@@ -177,5 +178,5 @@ func TestManyConnections(t *testing.T) {
 	left := heap() - before
 	t.Logf("%d bytes stay behind", left)
 	require.LessOrEqual(t, len(server.ep.Stats().Peers), 2)
-	require.Less(t, left, int64(n*512), "memory of connections that ended")
+	require.Less(t, left, int64(n*512+slackMax), "memory of connections that ended")
 }
