@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -85,7 +85,7 @@ func check(all map[string]metric, query string) (problems []string) {
 		}
 		known = append(known, m.labels...)
 		for _, l := range v.LabelMatchers {
-			if l.Name != labels.MetricName && !slices.Contains(append(slices.Clone(scraped), m.labels...), l.Name) {
+			if l.Name != model.MetricNameLabel && !slices.Contains(append(slices.Clone(scraped), m.labels...), l.Name) {
 				problems = append(problems, v.Name+" has no label "+l.Name)
 			}
 		}
