@@ -78,7 +78,7 @@ func TestMistakes(t *testing.T) {
 	defer func() { _ = busy.Close() }()
 	for where, want := range map[string]string{
 		"9100":                 "want :9100, HOST:PORT, ",
-		"unix:relative":        "begins with /",
+		"unix:relative":        "must begin with /",
 		busy.Addr().String():   "dir:/FOLDER",
 		"unix:/no/such/folder": "no such file",
 	} {
