@@ -39,8 +39,8 @@ var makeAll = sync.OnceValue(func() (m made) {
 		return m
 	}
 	m.bin, m.out = filepath.Join(madeIn, "bin", runtime.GOARCH), filepath.Join(madeIn, "out")
-	// As in other tests: what they have compiled need not be compiled again.
-	cmd := exec.Command("go", "build", "-pgo=off", "-o", m.bin+"/", "./cmd/...")
+	// As in other tests: what they have compiled need not be compiled again. The binaries have no version.
+	cmd := exec.Command("go", "build", "-pgo=off", "-buildvcs=false", "-o", m.bin+"/", "./cmd/...")
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if _, m.err = output(cmd); m.err == nil {
@@ -101,7 +101,10 @@ func TestTheListOfProgramsIsComplete(t *testing.T) {
 	require.NoError(t, err)
 	var want, got []string
 	for _, e := range entries {
-		want = append(want, e.Name())
+		// The helper for PMIx is in C: it is built where it runs, with the site's libpmix.
+		if source, err := filepath.Glob(filepath.Join(root, "cmd", e.Name(), "*.go")); err == nil && len(source) > 0 {
+			want = append(want, e.Name())
+		}
 	}
 	for _, p := range programs {
 		got = append(got, p.name)
