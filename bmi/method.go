@@ -239,6 +239,16 @@ type Keyer interface {
 	WithKey(options any, key []byte) (any, error)
 }
 
+// A ConnectTimer is a driver of a method whose sends wait for a connection. It lets a program set how long, without knowing the
+// driver's own option type.
+type ConnectTimer interface {
+	Driver
+	// WithConnectTimeout returns options with the time in them, unless they already have one. options must be nil or of the
+	// driver's own type; otherwise WithConnectTimeout fails. A method learns at once that nobody listens at an address, if the
+	// other host says so; a long time is for peers that are known to run, and may be slow.
+	WithConnectTimeout(options any, timeout time.Duration) (any, error)
+}
+
 // MethodConfig configures a method that a Driver opens.
 type MethodConfig struct {
 	Host Host

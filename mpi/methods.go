@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/environ"
@@ -154,6 +155,9 @@ func (pl plan) uses(method string) bool {
 
 // open opens an endpoint that listens as planned.
 func (pl plan) open(ctx context.Context, cfg bmi.Config, name, host string, secret []byte) (*bmi.Endpoint, error) {
+	if err := beginSlowly(&cfg); err != nil {
+		return nil, err
+	}
 	if pl.uses(methodUDP) {
 		if err := giveKey(&cfg, secret); err != nil {
 			return nil, err
@@ -225,13 +229,39 @@ func giveKey(cfg *bmi.Config, secret []byte) error {
 		if err != nil {
 			return errclass.Wrap(errclass.Other, err, "the key of the job")
 		}
-		cfg.Options = maps.Clone(cfg.Options) // the caller's map must not change
-		if cfg.Options == nil {
-			cfg.Options = map[string]any{}
-		}
-		cfg.Options[methodUDP] = opts
+		setOptions(cfg, methodUDP, opts)
 	}
 	return nil
+}
+
+// connectTimeMax is how long sends wait for a connection. All processes of a job have begun when one of them sends, and
+// launchers and most methods say at once that one has died. But a thousand on one host may all connect to one of them, and
+// have two processors for it.
+const connectTimeMax = 2 * time.Minute
+
+// beginSlowly makes connectTimeMax the time of all methods for which the user has set none.
+func beginSlowly(cfg *bmi.Config) error {
+	for _, d := range bmi.Drivers() {
+		t, ok := d.(bmi.ConnectTimer)
+		if !ok {
+			continue
+		}
+		opts, err := t.WithConnectTimeout(cfg.Options[d.Name()], connectTimeMax)
+		if err != nil {
+			return errclass.Wrap(errclass.Arg, err, "the options of %s", d.Name())
+		}
+		setOptions(cfg, d.Name(), opts)
+	}
+	return nil
+}
+
+// setOptions sets the options of a method. The caller's map does not change.
+func setOptions(cfg *bmi.Config, method string, opts any) {
+	cfg.Options = maps.Clone(cfg.Options)
+	if cfg.Options == nil {
+		cfg.Options = map[string]any{}
+	}
+	cfg.Options[method] = opts
 }
 
 // forgetKey removes the job's secret from the environment, where a launcher may have left it for

@@ -15,7 +15,9 @@ type Config struct {
 	// connection; 0: for ever.
 	ConnectTimeout time.Duration
 	// AttemptTimeout bounds one attempt, ours or the peer's, from its link
-	// request to READY; 0: only the NIC bounds it.
+	// request to READY; 0: only the NIC bounds it. Each further attempt in a row
+	// may take twice as long, up to 16 times: a peer whose processor is busy, or
+	// that many others connect to, will not be faster the next time.
 	AttemptTimeout time.Duration
 	// ResendAfter is when to repeat a CONN_REQ that was not answered; 0: never,
 	// for links without loss.
@@ -62,6 +64,17 @@ func after(now, d time.Duration) time.Duration {
 		return never
 	}
 	return now + d
+}
+
+// attemptDoublings bounds how often AttemptTimeout is doubled.
+const attemptDoublings = 4
+
+// attemptTime bounds the attempt after a number of failed ones.
+func (c *Config) attemptTime(tries uint8) time.Duration {
+	if c.AttemptTimeout > never>>attemptDoublings {
+		return c.AttemptTimeout
+	}
+	return c.AttemptTimeout << min(tries, attemptDoublings)
 }
 
 // retryDelay is the pause before the next attempt after a number of failed ones,

@@ -67,7 +67,7 @@ func (m *Machine) openLink(now time.Duration, initiator bool) {
 		m.links = 1
 	}
 	m.link, m.initiator = m.links, initiator
-	m.attemptBy = after(now, m.cfg.AttemptTimeout)
+	m.attemptBy = after(now, m.AttemptTime())
 	m.armConnectBy(now)
 }
 

@@ -130,6 +130,9 @@ func (m *Machine) Session() uint64 { return m.session }
 // disorderly the link, or the peer, is.
 func (m *Machine) Ignored() uint32 { return m.ignored }
 
+// AttemptTime bounds the present attempt, or the next one; 0: only the NIC bounds it.
+func (m *Machine) AttemptTime() time.Duration { return m.cfg.attemptTime(m.tries) }
+
 // SetPassive says whether there is no address to connect to. Use false once the
 // address is known of a peer that was known only from its own requests.
 func (m *Machine) SetPassive(passive bool) { m.passive = passive }

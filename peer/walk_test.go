@@ -101,7 +101,7 @@ func TestSimCanary(t *testing.T) {
 	}
 	for name, spoil := range broken {
 		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(20) {
+			for seed := range uint64(200) {
 				w := walk(seed+1, 2, 1500, func(w *peertest.World) { w.Spoil = spoil })
 				if len(w.Violations) > 0 {
 					return

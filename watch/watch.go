@@ -63,9 +63,9 @@ func serve(text string) (*web.Server, error) {
 	return web.Listen(w)
 }
 
-// Serve serves at a place until stop is called, in place of what the environment says. addr is where it
-// listens.
-func Serve(where string) (addr string, stop func() error, err error) {
+// Serve serves at a place until stop is called, in place of what the environment says. at is where it
+// listens, as bmi top takes it: with the port that was free, or the socket in the folder.
+func Serve(where string) (at string, stop func() error, err error) {
 	own.mu.Lock()
 	defer own.mu.Unlock()
 	s, err := serve(where)
@@ -77,5 +77,5 @@ func Serve(where string) (addr string, stop func() error, err error) {
 		_ = own.server.Close() // nothing is lost
 		own.server = nil
 	}
-	return s.Addr().String(), s.Close, nil
+	return s.Where(), s.Close, nil
 }

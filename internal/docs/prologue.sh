@@ -30,6 +30,7 @@ __at() { printf '\036%s\n' "$1"; }
 # Wait for a line in the output of a process in the background.
 __until() {
 	local file=$__work/$1.out
+	: >>"$file" # the process may not have made it yet
 	if ! grep -q -m1 -F -e "$3" < <(tail --pid="$2" -n +1 -f "$file" 2>/dev/null); then
 		printf '\n%s:%s: it ended and did not print "%s". It printed:\n%s\n' "$__page" "$1" "$3" "$(<"$file")" >>"$__work/problem"
 		exit 1

@@ -1,11 +1,13 @@
 package tcp
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/inbox"
@@ -81,4 +83,13 @@ func seed(fixed uint64) uint64 {
 		fixed = binary.LittleEndian.Uint64(b[:])
 	}
 	return fixed
+}
+
+// WithConnectTimeout implements bmi.ConnectTimer.
+func (d driver) WithConnectTimeout(o any, timeout time.Duration) (any, error) {
+	opts, err := bmi.OptionsOf[Options](o)
+	if err == nil {
+		opts.ConnectTimeout = cmp.Or(opts.ConnectTimeout, timeout)
+	}
+	return opts, err
 }

@@ -1,9 +1,11 @@
 package via
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/via/link"
@@ -105,5 +107,14 @@ var _ bmi.UserOpener = shared{}
 func (d shared) WithOtherUsers(o any) (any, error) {
 	opts, err := options(o)
 	opts.OtherUsers = true
+	return opts, err
+}
+
+// WithConnectTimeout implements bmi.ConnectTimer.
+func (d driver) WithConnectTimeout(o any, timeout time.Duration) (any, error) {
+	opts, err := bmi.OptionsOf[Options](o)
+	if err == nil {
+		opts.ConnectTimeout = cmp.Or(opts.ConnectTimeout, timeout)
+	}
 	return opts, err
 }

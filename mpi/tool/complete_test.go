@@ -161,7 +161,7 @@ func TestControlsAreTrue(t *testing.T) {
 			"bmi.spin_max":               400 * time.Microsecond,
 			"bmi.listen":                 "tcp://127.0.0.1:0",
 			"bmi.limits.pending_ops":     1 << 16,
-			"bmi.tcp.connect_timeout":    tcp.ConnectTimeout,
+			"bmi.tcp.connect_timeout":    2 * time.Minute,
 			"bmi.via+shm.credits":        via.CreditsPerPeer,
 			"bmi.via+shm.nic.trust":      "0",
 			"bmi.via+udp.nic.key":        false,

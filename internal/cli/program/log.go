@@ -1,6 +1,7 @@
 package program
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -31,7 +32,7 @@ func (l *Log) FileFlag(f *pflag.FlagSet) {
 
 // Open opens the log. Without a file it goes to err.
 func (l *Log) Open(err io.Writer, byDefault slog.Level) (*slog.Logger, *LogFile, error) {
-	file := &LogFile{name: l.File}
+	file := &LogFile{name: l.File, apart: l.File != "" || l.Format == "json"}
 	if l.File != "" {
 		if e := file.Reopen(); e != nil {
 			return nil, nil, Usage(e)
@@ -69,7 +70,8 @@ func (l *Log) Logger(w io.Writer, level slog.Level) (*slog.Logger, error) {
 
 // A LogFile can be reopened after it was renamed. Without a name it does nothing.
 type LogFile struct {
-	name string
+	name  string
+	apart bool // from what people read on standard error: a file, or lines of JSON
 
 	mu sync.Mutex
 	f  *os.File
@@ -97,11 +99,16 @@ func (l *LogFile) Reopen() error {
 	return nil
 }
 
-// Info logs to the file. Standard error gets the same as a sentence.
-func (l *LogFile) Info(log *slog.Logger, msg string, args ...any) {
-	if l.name != "" {
-		log.Info(msg, args...)
+// Log logs what the command also says as a sentence on standard error, unless the log goes there as text, too.
+func (l *LogFile) Log(log *slog.Logger, level slog.Level, msg string, args ...any) {
+	if l.apart {
+		log.Log(context.Background(), level, msg, args...)
 	}
+}
+
+// Info is Log at its usual level.
+func (l *LogFile) Info(log *slog.Logger, msg string, args ...any) {
+	l.Log(log, slog.LevelInfo, msg, args...)
 }
 
 // Write implements io.Writer.

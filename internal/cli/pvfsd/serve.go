@@ -154,7 +154,7 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	defer logFile.Close()
 	defer func() {
 		if err != nil {
-			log.Error("ended by an error", "server", opt.alias, "err", err)
+			logFile.Log(log, slog.LevelError, "ended by an error", "server", p.alias, "err", err)
 		}
 	}()
 	managed, err := findManager(log)
@@ -197,7 +197,7 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	if err := checkPatterns(ep, opt.manage); err != nil {
 		return err
 	}
-	unwatch, err := opt.watch(logFile, log)
+	unwatch, err := opt.watch(a.Err, logFile, log)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package pvfsd
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -15,8 +16,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/watch"
 )
 
-// watch serves metrics where --metrics says, and the page where --page says.
-func (o *serveOptions) watch(file *program.LogFile, log *slog.Logger) (stop func() error, err error) {
+// watch serves metrics where --metrics says, and the page where --page says. It tells w where that is.
+func (o *serveOptions) watch(w io.Writer, file *program.LogFile, log *slog.Logger) (stop func() error, err error) {
 	if o.page != "" {
 		mountPage()
 	}
@@ -29,7 +30,7 @@ func (o *serveOptions) watch(file *program.LogFile, log *slog.Logger) (stop func
 		return errors.Join(errs...)
 	}
 	for _, place := range []struct{ option, where, what string }{
-		{"--metrics", o.metrics, "serving metrics"}, {"--page", o.page, "serving the page and metrics"},
+		{"--metrics", o.metrics, "metrics"}, {"--page", o.page, "the page and metrics"},
 	} {
 		if place.where == "" {
 			continue
@@ -39,7 +40,10 @@ func (o *serveOptions) watch(file *program.LogFile, log *slog.Logger) (stop func
 			return nil, errors.Join(program.Usage(fmt.Errorf("%s: %w", place.option, err)), stop())
 		}
 		stops = append(stops, end)
-		file.Info(log, place.what, "at", at)
+		file.Info(log, "serving "+place.what, "at", at)
+		if !o.quiet {
+			fmt.Fprintf(w, "pvfsd: serves %s at %s\n", place.what, at)
+		}
 	}
 	return stop, nil
 }

@@ -69,6 +69,7 @@ func init() {
 		"wrong":          inJob(wrong),
 		"leave behind":   inJob(leaveBehind),
 		"windows":        inJob(windows),
+		"files":          inJob(files),
 	}
 }
 

@@ -163,7 +163,7 @@ func (c *conn) answered(r *record) {
 	defer r.closeFDs()
 	if r.end {
 		c.dev.sweepLater(c.remote)
-		c.fail(fault.Markf(nic.ErrUnreachable, "it closed the connection before it answered"))
+		c.fail(fault.Markf(nic.ErrPeerDied, "it closed the connection before it answered")) // or it has no time for so many
 		return
 	}
 	kind, err := parsePrefix(r.data)
@@ -219,11 +219,11 @@ func (c *conn) rejected(b []byte) error {
 	case codeVersion:
 		return fmt.Errorf("shm: %s speaks another format version than %d: %w", c.remote, formatVersion, nic.ErrVersion)
 	case codeResource:
-		return fault.Markf(nic.ErrUnreachable, "it is out of memory or file descriptors (ulimit -n there)")
+		return fault.Markf(nic.ErrAgain, "it is out of memory or file descriptors (ulimit -n there)")
 	case codeUserLimit:
 		return fault.Markf(nic.ErrUnreachable, "uid %d has as many connections to it as one user may have there, close some", c.dev.euid)
 	case codeBusy:
-		return fault.Markf(nic.ErrUnreachable, "it has too many connect requests waiting, try again later")
+		return fault.Markf(nic.ErrAgain, "it has too many connect requests waiting, try again later")
 	}
 	return fmt.Errorf("shm: %s did not understand our hello (code %d): %w", c.remote, rej.code, nic.ErrProtocol)
 }

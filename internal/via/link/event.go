@@ -108,7 +108,7 @@ func Reason(err error) (reason peer.Reason, remote bool) {
 		return peer.ReasonProtocol, false
 	case errors.Is(err, nic.ErrNotConnected):
 		return peer.ReasonLinkLost, false
-	case errors.Is(err, ErrResource):
+	case errors.Is(err, ErrResource), errors.Is(err, nic.ErrAgain):
 		return peer.ReasonBusy, false
 	}
 	return peer.ReasonLinkLost, false

@@ -101,7 +101,7 @@ func (ps *Peers) connect(p *Peer, a *peer.Action) {
 	err := ps.links.Connect(&p.Link, a.Link, p.host(), &wire.LinkReq{
 		Version: uint32(a.Hello.Version), Session: a.Hello.Session,
 		Attempt: a.Hello.Attempt, Name: a.Hello.Name,
-	}, ps.Machine.AttemptTimeout)
+	}, p.machine.AttemptTime())
 	if err != nil {
 		ps.linkFailed(p, a.Link, err)
 	}

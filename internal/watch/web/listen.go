@@ -49,8 +49,16 @@ func listenAt(path string) (net.Listener, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return l, func() { _ = os.Remove(path) }, nil // it may be gone already
+	return named{l, path}, func() { _ = os.Remove(path) }, nil // it may be gone already
 }
+
+// A named listener has another address than the socket had when it was made.
+type named struct {
+	net.Listener
+	path string
+}
+
+func (n named) Addr() net.Addr { return &net.UnixAddr{Name: n.path, Net: "unix"} }
 
 // bind makes a listening socket with mode 0600, if there is nothing at the path. It makes it in a folder
 // that nobody else can enter, because a new socket gets the mode that the process's umask allows.

@@ -58,6 +58,14 @@ func newServer(l net.Listener, remove func()) *Server {
 // Addr is where the server listens.
 func (s *Server) Addr() net.Addr { return s.at }
 
+// Where is Addr as Parse takes it.
+func (s *Server) Where() string {
+	if s.at.Network() == "unix" {
+		return "unix:" + s.at.String()
+	}
+	return s.at.String()
+}
+
 // Close ends the server and all connections.
 func (s *Server) Close() error {
 	var err error
