@@ -64,7 +64,7 @@ func (m *flawedMethod) Info() bmi.Info {
 	return bmi.Info{
 		Name: flawedScheme, Description: "a method with one flaw", Provider: "memory",
 		MaxExpectedSize: flawedMax, MaxUnexpectedSize: flawedUnexpected, EagerSize: flawedEager,
-		MaxPieces: flawedPieces, Classes: true, FileSends: true, Addresses: listen,
+		MaxPieces: flawedPieces, Classes: true, FileSends: true, RemoteAccess: true, Addresses: listen,
 	}
 }
 
@@ -305,6 +305,7 @@ func (m *flawedMethod) match(p *flawedPacket) {
 // fail ends all operations with a peer.
 func (m *flawedMethod) fail(peer *flawedPeer, err error, drop bool) {
 	peer.talked = false
+	m.endExposures(peer)
 	withPeer := func(p *flawedPacket) bool { return p.from == peer.name }
 	var ops []*bmi.Op
 	m.posted = slices.DeleteFunc(m.posted, func(op *bmi.Op) bool {

@@ -25,6 +25,9 @@ type flawedNet struct {
 	sent  int // messages so far, for flaws that hit some of them
 	anon  int
 	over  chan struct{} // closed when the test of the network is over
+
+	exposed   map[bmi.RemoteKey]*flawedExposure
+	exposures int // so far
 }
 
 // flawedNode is one endpoint in the network.
@@ -64,7 +67,9 @@ type flawedEnd struct {
 func (n *flawedNet) hitsLocked(f flaw) bool { return n.flaw == f && n.sent%3 == 0 }
 
 func newFlawedNet(f flaw) *flawedNet {
-	return &flawedNet{flaw: f, nodes: make(map[string]*flawedNode), over: make(chan struct{})}
+	return &flawedNet{
+		flaw: f, nodes: make(map[string]*flawedNode), over: make(chan struct{}), exposed: make(map[bmi.RemoteKey]*flawedExposure),
+	}
 }
 
 // deliverLocked queues a packet for a node and wakes it.

@@ -86,6 +86,12 @@ const (
 	neverHasFilesChecked flaw = "sends bytes of files that nobody checked"
 	checksHalf           flaw = "has half of the bytes of a file checked"
 	hidesReadErrors      flaw = "sends zeros for what it cannot read"
+
+	leavesTheLastByte      flaw = "leaves out the last byte of an access"
+	ignoresBounds          flaw = "says that an access outside the memory has succeeded"
+	keysForEverybody       flaw = "lets every peer use every key"
+	neverWithdraws         flaw = "lets memory be accessed that is withdrawn"
+	keysOutliveConnections flaw = "lets keys be used after their connection has ended"
 )
 
 // caught lists the tests that must report a flaw. Others may report it, too.
@@ -162,6 +168,11 @@ var caught = []struct {
 	{hidesReadErrors, []string{"FileUnreadable"}},
 	{neverHasFilesChecked, []string{"FileChecked"}},
 	{checksHalf, []string{"FileChecked"}},
+	{leavesTheLastByte, []string{"RemoteAccess"}},
+	{ignoresBounds, []string{"RemoteBounds"}},
+	{keysForEverybody, []string{"RemoteOwnKeys"}},
+	{neverWithdraws, []string{"RemoteWithdrawn"}},
+	{keysOutliveConnections, []string{"RemoteEndsWithConnection"}},
 	{hangsInClose, []string{"CloseUnused", "CloseTwice", "CloseCompletesEverything", "SleepUntilClose"}},
 }
 

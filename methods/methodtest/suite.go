@@ -50,7 +50,7 @@ func (ts Tests) Share(seed, whole, parts uint64) (share Tests) {
 // All holds every test, the simple ones first: if several fail, look at the first.
 var All = slices.Concat(
 	callTests, addressTests, immediateTests, orderTests, matchTests, earlyTests,
-	truncateTests, sizeTests, listTests, largeTests, fileTests, unexpectedTests,
+	truncateTests, sizeTests, listTests, largeTests, fileTests, remoteTests, unexpectedTests,
 	handlerTests, connectTests, cancelTests, dropTests, contextTests,
 	goroutineTests, progressTests, sleepTests, blockingTests, closeTests,
 	restartTests, forkTests, randomTests,
