@@ -13,13 +13,10 @@ import (
 // Finalize.
 const closeTimeMax = 5 * time.Second
 
-// farewellContext is the context of the messages by which processes wait for each other in
-// Finalize.
-const farewellContext core.ContextID = 4
-
 // Finalize ends the process's part in its job (MPI_Finalize; MPI-4.1, 11.2.2). It waits until all
 // other processes are in Finalize and all messages are sent, or until ctx ends, and then closes
-// everything in any case. It does not wait for processes that failed. Messages in attached buffers
+// everything in any case. It does not wait for processes that failed; if messages to them were lost, and no call has returned
+// an error of class ErrProcFailed yet, Finalize does. Messages in attached buffers
 // are sent; a buffer of a communicator other than World and Self must be detached before. Requests
 // that are still pending end with ErrOther, and Finalize returns an error of class ErrPending with
 // their number: wait for requests or cancel them before.
@@ -51,8 +48,12 @@ func (p *Process) finalize(ctx context.Context) error {
 	if early {
 		errs = append(errs, p.checkPending())
 	}
+	aware := p.engine.Aware()
 	if !p.manual {
 		errs = append(errs, p.farewell(ctx))
+	}
+	if lost := p.engine.Stats().Lost; lost > 0 && !aware {
+		errs = append(errs, errclass.New(errclass.ProcFailed, "messages did not arrive (%d), because processes failed after their sends had returned: a call that waits for an answer would have told", lost))
 	}
 	if !early { // they have ended by now, if the others were to take part in them
 		errs = append(errs, p.checkPending())
@@ -107,7 +108,7 @@ func (p *Process) farewell(ctx context.Context) error {
 	if size == 1 {
 		return nil
 	}
-	s, err := p.engine.OpenScope(farewellContext, rank, p.world.group.Members())
+	s, err := p.engine.OpenScope(core.Farewell, rank, p.world.group.Members())
 	if err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func (p *Process) Finalized() bool { return p.finalized.Load() }
 func (p *Process) openWorlds(procs []*core.Proc) error {
 	p.taken.reserve(worldContext)
 	p.taken.reserve(selfContext)
-	p.taken.reserve(farewellContext)
+	p.taken.reserve(core.Farewell)
 	all, err := group.New(procs)
 	if err != nil {
 		return err

@@ -166,7 +166,7 @@ func (c *Comm) Shrink(ctx context.Context) (shrunk *Comm, err error) {
 }
 
 // recoveryContext is the context of the messages of Agree and Shrink, which cannot be revoked.
-const recoveryContext = farewellContext + 1
+const recoveryContext = core.Farewell + 1
 
 // recoveriesMax is how many recoveries of a communicator have different tags.
 const recoveriesMax = 1 << 12

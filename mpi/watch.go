@@ -74,7 +74,7 @@ func (p *Process) addTo(w *watch.Wait, o *core.Pending) {
 // of collective operations.
 func callOf(o *core.Pending) string {
 	switch {
-	case o.Context == farewellContext:
+	case o.Context == core.Farewell:
 		return "MPI_Finalize"
 	case o.Context%2 == 1 && o.Doing != "":
 		return o.Doing
@@ -88,7 +88,7 @@ func callOf(o *core.Pending) string {
 
 // tagOf is the tag for people: those of collective operations are none of theirs.
 func tagOf(o *core.Pending) int {
-	if o.Context%2 == 1 || o.Context == farewellContext {
+	if o.Context%2 == 1 || o.Context == core.Farewell {
 		return AnyTag
 	}
 	return o.Tag

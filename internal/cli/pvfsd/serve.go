@@ -197,16 +197,19 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	if err := checkPatterns(ep, opt.manage); err != nil {
 		return err
 	}
-	unwatch, err := opt.watch(a.Err, logFile, log)
+	shown, err := opt.watch()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, unwatch()) }()
+	defer func() { err = errors.Join(err, shown.stop()) }()
 	p.warn(log, len(key) > 0, ids != nil)
 	if !opt.quiet {
 		fmt.Fprintf(a.Err, "pvfsd: %s serves %s at %s\n", p.alias, p.fs.Name, strings.Join(ep.Addresses(), ", "))
+		for _, place := range shown.places {
+			fmt.Fprintf(a.Err, "pvfsd: %s\n", place)
+		}
 	}
-	logFile.Info(log, "serving", "server", p.alias, "file system", p.fs.Name, "addresses", strings.Join(ep.Addresses(), ", "))
+	logFile.Info(log, "serving", "server", p.alias, "file system", p.fs.Name, "addresses", strings.Join(ep.Addresses(), ", "), "shows", shown.places)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	leave, err := managed.attend(ctx, ep.Addresses())

@@ -3,8 +3,6 @@ package pvfsd
 import (
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net/http"
 	"sync"
 
@@ -16,36 +14,39 @@ import (
 	"github.com/viaduct-hpc/viaduct/watch"
 )
 
-// watch serves metrics where --metrics says, and the page where --page says. It tells w where that is.
-func (o *serveOptions) watch(w io.Writer, file *program.LogFile, log *slog.Logger) (stop func() error, err error) {
+// A watched is what shows this server while it runs.
+type watched struct {
+	places []string // "metrics at :9100"
+	stops  []func() error
+}
+
+// watch serves metrics where --metrics says, and the page where --page says.
+func (o *serveOptions) watch() (w watched, err error) {
 	if o.page != "" {
 		mountPage()
 	}
-	var stops []func() error
-	stop = func() error {
-		var errs []error
-		for _, f := range stops {
-			errs = append(errs, f())
-		}
-		return errors.Join(errs...)
-	}
 	for _, place := range []struct{ option, where, what string }{
-		{"--metrics", o.metrics, "metrics"}, {"--page", o.page, "the page and metrics"},
+		{"--metrics", o.metrics, "metrics"}, {"--page", o.page, "page and metrics"},
 	} {
 		if place.where == "" {
 			continue
 		}
-		at, end, err := watch.Serve(place.where)
+		at, stop, err := watch.Serve(place.where)
 		if err != nil {
-			return nil, errors.Join(program.Usage(fmt.Errorf("%s: %w", place.option, err)), stop())
+			return w, errors.Join(program.Usage(fmt.Errorf("%s: %w", place.option, err)), w.stop())
 		}
-		stops = append(stops, end)
-		file.Info(log, "serving "+place.what, "at", at)
-		if !o.quiet {
-			fmt.Fprintf(w, "pvfsd: serves %s at %s\n", place.what, at)
-		}
+		w.stops = append(w.stops, stop)
+		w.places = append(w.places, place.what+" at "+at)
 	}
-	return stop, nil
+	return w, nil
+}
+
+func (w *watched) stop() error {
+	var errs []error
+	for _, f := range w.stops {
+		errs = append(errs, f())
+	}
+	return errors.Join(errs...)
 }
 
 // mountPage adds the page to what this process serves.

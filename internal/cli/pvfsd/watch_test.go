@@ -6,7 +6,9 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -17,9 +19,8 @@ func TestServingMetricsAndAPage(t *testing.T) {
 	metrics, page := filepath.Join(t.TempDir(), "metrics"), filepath.Join(t.TempDir(), "page")
 	r, _ := serving(t, "--config", newConfig(t, newAddress("mem")), "--create", "--dir", filepath.Join(t.TempDir(), "data"),
 		"--metrics", "unix:"+metrics, "--page", "unix:"+page)
-	said := r.err.String()
-	assert.Contains(t, said, "pvfsd: serves metrics at unix:"+metrics+"\n")
-	assert.Contains(t, said, "pvfsd: serves the page and metrics at unix:"+page+"\n")
+	said := "pvfsd: metrics at unix:" + metrics + "\npvfsd: page and metrics at unix:" + page + "\n"
+	require.Eventually(t, func() bool { return strings.Contains(r.err.String(), said) }, far, time.Millisecond, r.err.String())
 	for _, socket := range []string{metrics, page} {
 		assert.Contains(t, get(t, socket, "/metrics"), "viaduct_pvfs_")
 		assert.Contains(t, get(t, socket, "/"), "<html")

@@ -215,6 +215,7 @@ func (e *Engine) arriveReturn(p *Proc, r wire.Return, body []byte) {
 
 // failCalls ends all operations at a process.
 func (p *Proc) failCalls(err error) {
+	p.e.aware = p.e.aware || len(p.calls.open) > 0 || !p.calls.waiting.Empty()
 	for id, c := range p.calls.open {
 		delete(p.calls.open, id)
 		c.w.back++

@@ -70,6 +70,7 @@ type Engine struct {
 	freeEarlies *early
 	freePieces  *piece
 	freePackets *packet
+	aware       bool // the program has learned that a process failed
 	pool        buffers.Pool
 	head        [wire.EagerBytes]byte       // of a message that is sent without a packet
 	scratch     []byte                      // memory of the next small packet, unless bmi has it

@@ -90,8 +90,10 @@ func (l *link) postScratch(kind wire.Kind, b []byte) {
 		k.buf = e.keep(b)
 		e.held.Push(k)
 	default:
+		k.buf = e.keep(b)
+		message := k.isMessage()
 		e.freePacket(k)
-		l.broke(err)
+		l.lose(message, err)
 	}
 }
 
@@ -107,8 +109,9 @@ func (k *packet) post() bool {
 	case isRoom(err):
 		return false
 	default:
+		message := k.isMessage()
 		e.freePacket(k)
-		l.broke(err)
+		l.lose(message, err)
 	}
 	return true
 }
@@ -133,6 +136,9 @@ func (e *Engine) retry() {
 	for k := e.held.Head(); k != nil; k = e.held.Head() {
 		e.held.Pop()
 		if k.l.gone {
+			if k.isMessage() {
+				k.l.proc.lose()
+			}
 			e.freePacket(k)
 			continue
 		}
@@ -159,6 +165,7 @@ func (e *Engine) retry() {
 // sent handles the completion of a packet.
 func (k *packet) sent(err error) {
 	e, l, o := k.l.e, k.l, k.op
+	message := err != nil && k.isMessage()
 	e.lent--
 	e.freePacket(k)
 	if o != nil {
@@ -169,7 +176,7 @@ func (k *packet) sent(err error) {
 		o.complete()
 	}
 	if err != nil {
-		l.broke(err)
+		l.lose(message, err)
 	}
 	l.moreAnswers()
 	if e.lent == 0 {

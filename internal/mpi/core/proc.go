@@ -31,6 +31,8 @@ type Proc struct {
 	bye   bool     // BYE was sent to it
 	// doubted: a connection to it ended before it answered on it. It fails soon, unless it has left.
 	doubted bool
+	// undelivered counts messages whose senders were done with them, and that could not be delivered.
+	undelivered uint64
 	// broken has the contexts that it reported as broken and that are not open here yet.
 	broken map[ContextID]struct{}
 
@@ -82,6 +84,7 @@ func (p *Proc) whole() (Card, error) {
 func (p *Proc) Err() error {
 	p.e.mu.Lock()
 	defer p.e.mu.Unlock()
+	p.e.aware = p.e.aware || p.err != nil
 	return p.err
 }
 
@@ -151,6 +154,7 @@ func (p *Proc) meet() {
 func (p *Proc) gone() error {
 	switch {
 	case p.err != nil:
+		p.e.aware = true
 		return p.err
 	case p.left:
 		return errclass.New(errclass.ProcFailed, "process %s has finalized", p)
@@ -182,6 +186,7 @@ func (p *Proc) fail(cause error) {
 	e := p.e
 	p.err = errclass.Wrap(errclass.ProcFailed, cause, "process %s failed", p)
 	e.stats.Failed++
+	e.stats.Lost += p.undelivered
 	e.log.Warn("mpi: a process failed", "process", p.String(), "cause", cause)
 	e.tell(Event{Kind: ProcessFailed, Proc: p, Cause: cause})
 	p.cut()
@@ -243,6 +248,7 @@ func (p *Proc) failOps(err error) {
 	p.e.join()
 	for o := p.ops.First(); o != nil; {
 		next := o.links.Next()
+		p.e.aware = p.e.aware || o.scope.id != Farewell
 		o.fail(err)
 		o = next
 	}

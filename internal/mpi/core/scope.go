@@ -94,6 +94,7 @@ func (s *Scope) Acknowledge() []*Proc {
 	var failed []*Proc
 	for _, p := range s.peers {
 		if p.err != nil {
+			s.e.aware = true
 			failed = append(failed, p)
 		}
 	}
@@ -106,6 +107,7 @@ func (s *Scope) failAnys(err error) {
 	s.e.join()
 	for o := s.anys.First(); o != nil; {
 		next := o.links.Next()
+		s.e.aware = true
 		o.fail(err)
 		o = next
 	}

@@ -7,6 +7,7 @@ type Stats struct {
 	Early     uint64 `about:"messages that arrived before their receives"`
 	Announced uint64 `about:"messages sent that were announced first, because they are long, or beyond what the receiver keeps"`
 	Failed    uint64 `about:"processes that failed"`
+	Lost      uint64 `about:"messages whose senders were done with them, and that did not get to processes that failed"`
 	Protocol  uint64 `about:"processes that failed because they broke the protocol"`
 	Refused   uint64 `about:"connections refused of unknown or unacceptable processes"`
 	Strays    uint64 `about:"packets on refused connections and from processes that are gone"`
