@@ -7,8 +7,8 @@ import (
 // A small message is on its way when its sender is done with it. If the receiver then turns out to have failed, no operation is left that
 // could return an error. Such messages are counted, and Finalize tells the program, unless it knows of the failure.
 
-// Farewell is the context of the messages by which processes wait for each other at their end. They are of nobody's interest
-// afterwards.
+// Farewell is the context of the messages by which processes wait for each other at their end. Nobody minds if they are
+// lost.
 const Farewell ContextID = 4
 
 // isMessage tells whether a packet is a whole message of the program's whose sender is done with it.
