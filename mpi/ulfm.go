@@ -165,9 +165,6 @@ func (c *Comm) Shrink(ctx context.Context) (shrunk *Comm, err error) {
 	return shrunk, nil
 }
 
-// recoveryContext is the context of the messages of Agree and Shrink, which cannot be revoked.
-const recoveryContext = core.Farewell + 1
-
 // recoveriesMax is how many recoveries of a communicator have different tags.
 const recoveriesMax = 1 << 12
 
@@ -208,7 +205,7 @@ func (p *Process) recoveryScope() (*core.Scope, error) {
 	w.parts.mu.Lock()
 	defer w.parts.mu.Unlock()
 	if w.parts.recovery == nil {
-		s, err := p.engine.OpenScope(recoveryContext, w.rank, w.group.Members())
+		s, err := p.engine.OpenScope(core.Recovery, w.rank, w.group.Members())
 		if err != nil {
 			return nil, err
 		}

@@ -7,9 +7,14 @@ import (
 // A small message is on its way when its sender is done with it. If the receiver then turns out to have failed, no operation is left that
 // could return an error. Such messages are counted, and Finalize tells the program, unless it knows of the failure.
 
-// Farewell is the context of the messages by which processes wait for each other at their end. Nobody minds if they are
-// lost.
-const Farewell ContextID = 4
+// Contexts of messages that are not the program's.
+const (
+	// Farewell is that of messages by which processes wait for each other at their end.
+	Farewell ContextID = 4
+	// Recovery is that of messages by which processes agree although some have failed. A program that has it open knows of
+	// failures.
+	Recovery ContextID = 5
+)
 
 // isMessage tells whether a packet is a whole message of the program's whose sender is done with it.
 func (k *packet) isMessage() bool {
@@ -17,7 +22,11 @@ func (k *packet) isMessage() bool {
 		return false
 	}
 	h, _, err := wire.ParseEager(k.buf)
-	return err == nil && ContextID(wire.ContextOf(h.Bits)) != Farewell
+	if err != nil {
+		return false
+	}
+	id := ContextID(wire.ContextOf(h.Bits))
+	return id != Farewell && id != Recovery
 }
 
 // lose is broke for a packet that could not be sent.

@@ -57,7 +57,7 @@ func (s *Scope) revoke() {
 	if s.revoked || s.closed {
 		return
 	}
-	s.revoked = true
+	s.revoked, s.e.aware = true, true
 	s.e.tell(Event{Kind: ScopeRevoked, Context: s.id})
 	s.end(errRevoked(s))
 	for _, other := range s.with {
@@ -69,7 +69,7 @@ func (s *Scope) breakUp(cause error) {
 	if s.revoked || s.closed || s.broken != nil {
 		return
 	}
-	s.broken = cause
+	s.broken, s.e.aware = cause, true
 	s.end(cause)
 	for _, other := range s.with {
 		other.breakUp(cause)

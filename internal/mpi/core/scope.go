@@ -63,6 +63,7 @@ func (e *Engine) OpenScope(id ContextID, rank int, peers []*Proc) (*Scope, error
 		}
 	}
 	e.scopes[id] = s
+	e.aware = e.aware || id == Recovery
 	return s, nil
 }
 
