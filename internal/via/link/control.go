@@ -68,7 +68,7 @@ func (l *Link) retryControl(p *Packet, err error) {
 // be useless.
 func (l *Link) SendBare(kind matchbits.Type, aux uint32) {
 	if l.channel == nil || !l.credits.MayCredit() ||
-		kind == matchbits.TypeKeepAlive && !l.credits.MayControl() {
+		kind == matchbits.TypeKeepAlive && (l.connecting() || !l.credits.MayControl()) {
 		return
 	}
 	p := l.channel.links.Take()
@@ -102,9 +102,16 @@ func (l *Link) Release() {
 	}
 }
 
-// returnCredits sends the owed credits to the peer in a CREDIT packet, if that is possible now.
+// returnCredits sends the owed credits to the peer in a CREDIT packet, if that is possible now. It may overtake packets that wait for
+// credits, but not the end of the handshake, which the peer waits for.
 func (l *Link) returnCredits() {
-	if l.open && l.credits.MayCredit() {
+	if l.open && l.credits.MayCredit() && !l.connecting() {
 		l.sendCredits()
 	}
+}
+
+// connecting reports whether a packet of the handshake waits for room in the NIC.
+func (l *Link) connecting() bool {
+	head := l.control.Head()
+	return head != nil && head.kind.Connects()
 }

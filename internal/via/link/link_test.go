@@ -144,6 +144,26 @@ func TestControlWaits(t *testing.T) {
 	w.close()
 }
 
+// TestNothingOvertakesTheHandshake: while the NIC has no room for CONN_ACK, neither CREDIT nor KEEP_ALIVE is sent. The peer would take
+// that for a breach. Other packets that wait are overtaken.
+func TestNothingOvertakesTheHandshake(t *testing.T) {
+	for kind, passes := range map[matchbits.Type]uint32{matchbits.TypeConnAck: 0, matchbits.TypeFin: 2} {
+		w := quiet(t)
+		l := &w.ends[0].link
+		p := w.ends[0].Take()
+		p.kind = kind
+		p.whole()
+		l.control.Push(p)
+		sent := l.sendSeq
+		l.credits.Owe(false)
+		l.returnCredits()
+		l.SendBare(matchbits.TypeKeepAlive, 0)
+		require.Equal(t, passes, l.sendSeq-sent, "%v waits", kind)
+		w.ends[0].Give(l.control.Pop())
+		w.close()
+	}
+}
+
 // settle lets everything happen that is under way.
 func (w *world) settle() {
 	for range 1000 {
