@@ -29,7 +29,7 @@ type remote struct {
 	key         bmi.RemoteKey
 }
 
-// remotePair begins a test of two endpoints of which one exposes memory to the other.
+// remotePair opens two endpoints, connects them, and lets the first expose memory to the second.
 func remotePair(t T, s *Subject, size int) (w *world, r *remote) {
 	t.Helper()
 	w, owner, user := pair(t, s)
