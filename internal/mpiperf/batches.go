@@ -25,38 +25,26 @@ func (p *point) run(n int) (float64, error) {
 	if err := p.c.Barrier(forever); err != nil {
 		return 0, err
 	}
-	var took time.Duration
-	var err error
+	together := n
 	if p.apart {
-		took, err = p.oneByOne(n)
-	} else {
-		took, err = p.together(n)
+		together = 1
 	}
-	return max(1, float64(took.Nanoseconds())) / float64(n), err
-}
-
-func (p *point) together(n int) (time.Duration, error) {
-	start := time.Now()
-	for range n {
-		if err := p.job.once(); err != nil {
-			return 0, err
-		}
-	}
-	return time.Since(start), nil
-}
-
-func (p *point) oneByOne(n int) (took time.Duration, err error) {
-	for range n {
+	var took time.Duration
+	for range n / together {
 		start := time.Now()
-		if err := p.job.once(); err != nil {
-			return 0, err
+		for range together {
+			if err := p.job.once(); err != nil {
+				return 0, err
+			}
 		}
 		took += time.Since(start)
-		if err := p.c.Barrier(forever); err != nil {
-			return 0, err
+		if p.apart {
+			if err := p.c.Barrier(forever); err != nil {
+				return 0, err
+			}
 		}
 	}
-	return took, nil
+	return max(1, float64(took.Nanoseconds())) / float64(n), nil
 }
 
 // fitting runs more and more iterations until they fill the warm-up of a budget, and
@@ -70,20 +58,21 @@ func (p *point) fitting(budget time.Duration) (batches, steps int, err error) {
 			return 0, 0, err
 		}
 		took := step * float64(n)
-		// Rank 0's decision: whether to continue, and with how many iterations; or the
-		// batches.
-		word := []int64{1, int64(n) * int64(min(max(target/took+1, 2), growthMax)), 0}
-		if took >= target {
+		// Rank 0's decision: the batches, or with how many iterations to continue.
+		var its struct{ Batches, Steps, More int64 }
+		if took < target {
+			its.More = int64(n) * int64(min(max(target/took+1, 2), growthMax))
+		} else {
 			batches, steps := perf.Batches(budget, time.Duration(step))
-			word = []int64{0, int64(batches), int64(steps)}
+			its.Batches, its.Steps = int64(batches), int64(steps)
 		}
-		if err := p.c.Bcast(forever, mpi.Slice(word), 0); err != nil {
+		if err := p.c.Bcast(forever, mpi.Value(&its), 0); err != nil {
 			return 0, 0, err
 		}
-		if word[0] == 0 {
-			return int(word[1]), int(word[2]), nil
+		if its.More == 0 {
+			return int(its.Batches), int(its.Steps), nil
 		}
-		n = int(word[1])
+		n = int(its.More)
 	}
 }
 
@@ -130,16 +119,16 @@ func (p *point) check() error {
 			return err
 		}
 		wrong := p.job.check(round)
-		ranks := []int64{0}
+		ranks := 0
 		if wrong != nil {
-			ranks[0] = 1
+			ranks = 1
 		}
-		if err := p.c.Allreduce(forever, mpi.InPlace, mpi.Slice(ranks), mpi.Sum); err != nil {
+		if err := p.c.Allreduce(forever, mpi.InPlace, mpi.Value(&ranks), mpi.Sum); err != nil {
 			return err
 		}
-		if ranks[0] > 0 {
+		if ranks > 0 {
 			if wrong == nil {
-				wrong = fmt.Errorf("correct here, but wrong on %d other ranks", ranks[0])
+				wrong = fmt.Errorf("correct here, but wrong on %d other ranks", ranks)
 			}
 			return fmt.Errorf("mpiperf: %s of %s on %d ranks, round %d, at rank %d: %w",
 				p.test, perf.FormatSize(p.size), p.c.Size(), round, p.c.Rank(), wrong)

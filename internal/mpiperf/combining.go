@@ -3,6 +3,7 @@ package mpiperf
 import (
 	"fmt"
 
+	"github.com/viaduct-hpc/viaduct/internal/perf"
 	"github.com/viaduct-hpc/viaduct/mpi"
 )
 
@@ -72,31 +73,32 @@ func wholeVector(n, _ int) int { return n }
 // one more.
 func share(n, rank, ranks int) (first, next int) { return n * rank / ranks, n * (rank + 1) / ranks }
 
-// The operations.
-var (
-	reduce = &combining{wholeVector, func(n, me, ranks int) (int, int, int) {
+// The operations. The result of Exscan is undefined at rank 0, because there are no ranks below it. In
+// ReduceScatter a rank may get nothing, if there is too little for all.
+var combinings = []spec{
+	sums("reduce", apart, wholeVector, func(n, me, ranks int) (int, int, int) {
 		if me != 0 {
 			return 0, 0, 0
 		}
 		return 0, n, ranks
-	}, func(b *combiner) error { return b.c.Reduce(forever, b.buffers.in, b.buffers.out, mpi.Sum, 0) }}
-
-	allreduce = &combining{wholeVector, func(n, _, ranks int) (int, int, int) { return 0, n, ranks },
-		func(b *combiner) error { return b.c.Allreduce(forever, b.buffers.in, b.buffers.out, mpi.Sum) }}
-
-	reduceScatter = &combining{wholeVector, func(n, me, ranks int) (int, int, int) {
+	}, func(b *combiner) error { return b.c.Reduce(forever, b.buffers.in, b.buffers.out, mpi.Sum, 0) }),
+	sums("allreduce", jointly, wholeVector, func(n, _, ranks int) (int, int, int) { return 0, n, ranks },
+		func(b *combiner) error { return b.c.Allreduce(forever, b.buffers.in, b.buffers.out, mpi.Sum) }),
+	sums("reduce_scatter", apart, wholeVector, func(n, me, ranks int) (int, int, int) {
 		first, next := share(n, me, ranks)
 		return first, next - first, ranks
-	}, func(b *combiner) error { return b.c.ReduceScatter(forever, b.parts, b.buffers.out, mpi.Sum) }}
-
-	reduceScatterBlock = &combining{func(n, ranks int) int { return n * ranks },
+	}, func(b *combiner) error { return b.c.ReduceScatter(forever, b.parts, b.buffers.out, mpi.Sum) }),
+	sums("reduce_scatter_block", jointly, func(n, ranks int) int { return n * ranks },
 		func(n, me, ranks int) (int, int, int) { return me * n, n, ranks },
-		func(b *combiner) error { return b.c.ReduceScatter(forever, b.buffers.in, b.buffers.out, mpi.Sum) }}
+		func(b *combiner) error { return b.c.ReduceScatter(forever, b.buffers.in, b.buffers.out, mpi.Sum) }),
+	sums("scan", apart, wholeVector, func(n, me, _ int) (int, int, int) { return 0, n, me + 1 },
+		func(b *combiner) error { return b.c.Scan(forever, b.buffers.in, b.buffers.out, mpi.Sum) }),
+	sums("exscan", apart, wholeVector, func(n, me, _ int) (int, int, int) { return 0, n, me },
+		func(b *combiner) error { return b.c.Exscan(forever, b.buffers.in, b.buffers.out, mpi.Sum) }),
+}
 
-	scan = &combining{wholeVector, func(n, me, _ int) (int, int, int) { return 0, n, me + 1 },
-		func(b *combiner) error { return b.c.Scan(forever, b.buffers.in, b.buffers.out, mpi.Sum) }}
-
-	// The result of rank 0 is undefined, because there are no ranks below it.
-	exscan = &combining{wholeVector, func(n, me, _ int) (int, int, int) { return 0, n, me },
-		func(b *combiner) error { return b.c.Exscan(forever, b.buffers.in, b.buffers.out, mpi.Sum) }}
-)
+func sums(test perf.Test, apart bool, gives func(n, ranks int) int, gets func(n, me, ranks int) (int, int, int), call func(b *combiner) error) spec {
+	o := &combining{gives, gets, call}
+	blocks := func(ranks, _ int) int { return gives(1, ranks) + 1 }
+	return spec{test: test, kind: collectives, sizeMin: floatBytes, sizeMax: collectiveMax, apart: apart, blocks: blocks, open: o.open}
+}

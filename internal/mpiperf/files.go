@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 
+	"github.com/viaduct-hpc/viaduct/internal/perf"
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/datatype"
 	"github.com/viaduct-hpc/viaduct/mpi/file"
@@ -101,15 +102,26 @@ func (a *filer) check(round int) error {
 	return a.mine().check(a.mem, round)
 }
 
-// The tests.
-var (
-	writeAll        = &filing{write: true, blocks: true, collective: true}
-	readAll         = &filing{blocks: true, collective: true}
-	writeStrided    = &filing{write: true, blocks: true}
-	readStrided     = &filing{blocks: true}
-	writeContiguous = &filing{write: true}
-	readContiguous  = &filing{}
+// fileMin to fileMax are the default sizes of files, in bytes.
+const (
+	fileMin = 64 << 10
+	fileMax = 64 << 20
 )
+
+// The tests: the array in blocks, together or each rank on its own, and the same bytes with a contiguous
+// range for each rank.
+var filings = []spec{
+	fileTest("write_all", filing{write: true, blocks: true, collective: true}),
+	fileTest("read_all", filing{blocks: true, collective: true}),
+	fileTest("write_strided", filing{write: true, blocks: true}),
+	fileTest("read_strided", filing{blocks: true}),
+	fileTest("write_contiguous", filing{write: true}),
+	fileTest("read_contiguous", filing{}),
+}
+
+func fileTest(test perf.Test, o filing) spec {
+	return spec{test: test, kind: files, sizeMin: fileMin, sizeMax: fileMax, blocks: func(int, int) int { return 1 }, open: o.open}
+}
 
 // ArrayOf returns how many planes, rows and columns of float64 the array in a file of size bytes
 // has. size is a power of two.

@@ -3,6 +3,7 @@ package mpiperf
 import (
 	"context"
 
+	"github.com/viaduct-hpc/viaduct/internal/perf"
 	"github.com/viaduct-hpc/viaduct/mpi"
 )
 
@@ -12,12 +13,23 @@ const tag = 7
 // forever is the context of all calls: only the end of the job ends a measurement.
 var forever = context.Background()
 
+var messageTests = []spec{
+	message(perf.Latency, 0, messagesMax, openPingPong),
+	message(perf.Rate, 0, 4<<10, openPour),
+	message(perf.Bandwidth, 1, messagesMax, openPour),
+	message(perf.Bidirectional, 1, messagesMax, openExchange),
+	message(Partitioned, Partitions, messagesMax, openPartitioned),
+}
+
+func message(test perf.Test, sizeMin, sizeMax int, open func(*mpi.Comm, setup) (job, error)) spec {
+	return spec{test: test, kind: messages, sizeMin: sizeMin, sizeMax: sizeMax, blocks: func(_, window int) int { return 1 + window }, open: open}
+}
+
 // A pair is the common part of the tests of messages: a rank's memory, with one block to
 // send from, and one to receive into for each message in progress.
 type pair struct {
 	c     *mpi.Comm
 	peer  int
-	size  int
 	out   []byte
 	in    [][]byte
 	sends []mpi.Request
@@ -26,8 +38,7 @@ type pair struct {
 
 func newPair(c *mpi.Comm, s setup) *pair {
 	size, window := s.size, s.window
-	p := &pair{c: c, peer: 1 - c.Rank(), size: size, out: touched(size)}
-	p.sends, p.recvs = make([]mpi.Request, window), make([]mpi.Request, window)
+	p := &pair{c: c, peer: 1 - c.Rank(), out: touched(size), sends: make([]mpi.Request, window), recvs: make([]mpi.Request, window)}
 	// Messages start on separate cache lines.
 	const line = 64
 	stride := (size + line - 1) &^ (line - 1)
@@ -82,18 +93,15 @@ func openPingPong(c *mpi.Comm, s setup) (job, error) { return pingPong{newPair(c
 
 func (pingPong) ready(int) error { return nil }
 
-func (p pingPong) once() error {
-	if p.c.Rank() == 0 {
-		if err := p.c.Send(forever, mpi.Slice(p.out), p.peer, tag); err != nil {
-			return err
+func (p pingPong) once() (err error) {
+	for turn := 0; turn < pairRanks && err == nil; turn++ {
+		if turn == p.c.Rank() {
+			err = p.c.Send(forever, mpi.Slice(p.out), p.peer, tag)
+		} else {
+			_, err = p.c.Recv(forever, mpi.Slice(p.in[0]), p.peer, tag)
 		}
-		_, err := p.c.Recv(forever, mpi.Slice(p.in[0]), p.peer, tag)
-		return err
 	}
-	if _, err := p.c.Recv(forever, mpi.Slice(p.in[0]), p.peer, tag); err != nil {
-		return err
-	}
-	return p.c.Send(forever, mpi.Slice(p.out), p.peer, tag)
+	return err
 }
 
 // windows are the tests with many messages in progress. The receives of a window are
@@ -103,47 +111,48 @@ type windows struct {
 	left int // windows still to come
 }
 
-// A pour sends windows of messages from rank 0 to rank 1, each answered by an empty
-// message.
-type pour struct{ windows }
-
-func openPour(c *mpi.Comm, s setup) (job, error) {
-	return &pour{windows{pair: newPair(c, s)}}, nil
-}
-
-func (p *pour) ready(n int) error {
-	p.left = n
-	if p.c.Rank() == 0 {
-		return nil
-	}
-	p.postRecvs()
+func (w *windows) ready(n int) error {
+	w.left = n
+	w.postRecvs()
 	return nil
 }
 
-func (p *pour) once() error {
-	if p.c.Rank() == 0 {
-		p.postSends()
-		if err := mpi.WaitAll(forever, p.sends...); err != nil {
-			return err
-		}
-		_, err := p.c.Recv(forever, mpi.Slice(p.in[0][:0]), p.peer, tag)
+// received waits for a window, and posts the receives of the next one.
+func (w *windows) received() error {
+	if err := mpi.WaitAll(forever, w.recvs...); err != nil {
 		return err
 	}
-	if err := mpi.WaitAll(forever, p.recvs...); err != nil {
-		return err
+	if w.left--; w.left > 0 {
+		w.postRecvs()
 	}
-	if p.left--; p.left > 0 {
-		p.postRecvs()
-	}
-	return p.c.Send(forever, mpi.Slice(p.out[:0]), p.peer, tag)
+	return nil
 }
 
-// check checks the contents at rank 1, because rank 0 receives nothing.
-func (p *pour) check(round int) error {
-	if p.c.Rank() == 0 {
-		return nil
+// A pour sends windows of messages from rank 0, which receives nothing, to rank 1. Each is
+// answered by an empty message.
+type pour struct{ windows }
+
+func openPour(c *mpi.Comm, s setup) (job, error) {
+	p := newPair(c, s)
+	if c.Rank() == 0 {
+		p.in, p.recvs = nil, nil
 	}
-	return p.pair.check(round)
+	return &pour{windows{pair: p}}, nil
+}
+
+func (p *pour) once() error {
+	if p.c.Rank() != 0 {
+		if err := p.received(); err != nil {
+			return err
+		}
+		return p.c.Send(forever, mpi.Slice(p.out[:0]), p.peer, tag)
+	}
+	p.postSends()
+	if err := mpi.WaitAll(forever, p.sends...); err != nil {
+		return err
+	}
+	_, err := p.c.Recv(forever, mpi.Slice(p.out[:0]), p.peer, tag)
+	return err
 }
 
 // An exchange is a window of messages each way, both at once.
@@ -153,19 +162,10 @@ func openExchange(c *mpi.Comm, s setup) (job, error) {
 	return &exchange{windows{pair: newPair(c, s)}}, nil
 }
 
-func (p *exchange) ready(n int) error {
-	p.left = n
-	p.postRecvs()
-	return nil
-}
-
 func (p *exchange) once() error {
 	p.postSends()
-	if err := mpi.WaitAll(forever, p.recvs...); err != nil {
+	if err := p.received(); err != nil {
 		return err
-	}
-	if p.left--; p.left > 0 {
-		p.postRecvs()
 	}
 	return mpi.WaitAll(forever, p.sends...)
 }

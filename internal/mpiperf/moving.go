@@ -3,6 +3,7 @@ package mpiperf
 import (
 	"slices"
 
+	"github.com/viaduct-hpc/viaduct/internal/perf"
 	"github.com/viaduct-hpc/viaduct/mpi"
 )
 
@@ -55,7 +56,7 @@ func (m *mover) check(round int) error {
 }
 
 // The blocks that ranks have and get.
-func nothing(int, int) []block { return nil }
+func none(int, int) []block { return nil }
 
 // ofMe is one block, for any receiver.
 func ofMe(me, _ int) []block { return []block{{from: me}} }
@@ -104,25 +105,37 @@ func atOthers(blocks func(me, ranks int) []block) func(me, ranks int) []block {
 
 // The operations. In a broadcast the root sends and the others receive; the block of rank
 // 0 is for all.
-var (
-	bcast = &moving{atRoot(ofMe), atOthers(func(int, int) []block { return []block{{}} }), func(m *mover) error {
+var movings = []spec{
+	{test: "barrier", kind: collectives, blocks: nothing.blocks, open: nothing.open},
+	moves("bcast", apart, atRoot(ofMe), atOthers(func(int, int) []block { return []block{{}} }), func(m *mover) error {
 		if m.c.Rank() == 0 {
 			return m.c.Bcast(forever, m.whole.in, 0)
 		}
 		return m.c.Bcast(forever, m.whole.out, 0)
-	}}
-	gather   = &moving{ofMe, atRoot(ofEach), func(m *mover) error { return m.c.Gather(forever, m.whole.in, m.whole.out, 0) }}
-	gatherv  = &moving{ofMe, atRoot(ofEach), func(m *mover) error { return m.c.Gatherv(forever, m.whole.in, m.parts.out, 0) }}
-	scatter  = &moving{atRoot(forEach), forMe, func(m *mover) error { return m.c.Scatter(forever, m.whole.in, m.whole.out, 0) }}
-	scatterv = &moving{atRoot(forEach), forMe, func(m *mover) error { return m.c.Scatterv(forever, m.parts.in, m.whole.out, 0) }}
+	}),
+	moves("gather", apart, ofMe, atRoot(ofEach), func(m *mover) error { return m.c.Gather(forever, m.whole.in, m.whole.out, 0) }),
+	moves("gatherv", apart, ofMe, atRoot(ofEach), func(m *mover) error { return m.c.Gatherv(forever, m.whole.in, m.parts.out, 0) }),
+	moves("scatter", apart, atRoot(forEach), forMe, func(m *mover) error { return m.c.Scatter(forever, m.whole.in, m.whole.out, 0) }),
+	moves("scatterv", apart, atRoot(forEach), forMe, func(m *mover) error { return m.c.Scatterv(forever, m.parts.in, m.whole.out, 0) }),
+	moves("allgather", jointly, ofMe, ofEach, func(m *mover) error { return m.c.Allgather(forever, m.whole.in, m.whole.out) }),
+	moves("allgatherv", jointly, ofMe, ofEach, func(m *mover) error { return m.c.Allgather(forever, m.whole.in, m.parts.out) }),
+	moves("alltoall", jointly, meToEach, eachToMe, func(m *mover) error { return m.c.Alltoall(forever, m.whole.in, m.whole.out) }),
+	moves("alltoallv", jointly, meToEach, eachToMe, func(m *mover) error { return m.c.Alltoall(forever, m.parts.in, m.parts.out) }),
+}
 
-	allgather  = &moving{ofMe, ofEach, func(m *mover) error { return m.c.Allgather(forever, m.whole.in, m.whole.out) }}
-	allgatherv = &moving{ofMe, ofEach, func(m *mover) error { return m.c.Allgather(forever, m.whole.in, m.parts.out) }}
-	alltoall   = &moving{meToEach, eachToMe, func(m *mover) error { return m.c.Alltoall(forever, m.whole.in, m.whole.out) }}
-	alltoallv  = &moving{meToEach, eachToMe, func(m *mover) error { return m.c.Alltoall(forever, m.parts.in, m.parts.out) }}
+// The values of spec.apart.
+const (
+	apart   = true
+	jointly = false
 )
 
-// openBarrier opens an operation that moves nothing.
-func openBarrier(c *mpi.Comm, s setup) (job, error) {
-	return (&moving{nothing, nothing, func(m *mover) error { return m.c.Barrier(forever) }}).open(c, s)
+func moves(test perf.Test, apart bool, has, gets func(me, ranks int) []block, call func(m *mover) error) spec {
+	m := &moving{has, gets, call}
+	return spec{test: test, kind: collectives, sizeMin: 1, sizeMax: collectiveMax, apart: apart, blocks: m.blocks, open: m.open}
 }
+
+// blocks are those of the rank that has and gets most: the root, or any.
+func (m *moving) blocks(ranks, _ int) int { return len(m.has(0, ranks)) + len(m.gets(0, ranks)) }
+
+// nothing is the operation that moves nothing.
+var nothing = &moving{none, none, func(m *mover) error { return m.c.Barrier(forever) }}

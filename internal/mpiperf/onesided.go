@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/viaduct-hpc/viaduct/internal/perf"
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/rma"
 )
@@ -93,25 +94,18 @@ func (a *access) check(round int) error {
 	return a.checked(a, round)
 }
 
-// The tests.
-var (
-	put = onesided{op: doPut, filled: fillPut, checked: checkPut}
-	get = onesided{
-		op: func(a *access) mpi.Request { return a.w.Get(mpi.Slice(a.in), rma.At(target, 0)) },
-		filled: func(a *access, round int) {
-			there.fill(a.w.Memory(), round)
-			spoil(a.in, there, round)
-		},
-		checked: func(a *access, round int) error {
-			if a.me == target {
-				return nil
-			}
-			return there.check(a.in, round)
-		},
-	}
-	fetchAndOp = onesided{op: doFetch, filled: fillFetch, checked: checkFetch}
-	fence      = onesided{fenced: true, op: doPut, filled: fillPut, checked: checkPut}
-)
+// The tests: each begins an operation and completes it, by a flush, or fence by a fence. fetch_and_op is a
+// get-accumulate if there is more than one number.
+var accesses = []spec{
+	oneSidedTest("put", 1, onesided{op: doPut, filled: fillPut, checked: checkPut}),
+	oneSidedTest("get", 1, onesided{op: doGet, filled: fillGet, checked: checkGet}),
+	oneSidedTest("fetch_and_op", floatBytes, onesided{op: doFetch, filled: fillFetch, checked: checkFetch}),
+	oneSidedTest("fence", 1, onesided{fenced: true, op: doPut, filled: fillPut, checked: checkPut}),
+}
+
+func oneSidedTest(test perf.Test, sizeMin int, o onesided) spec {
+	return spec{test: test, kind: oneSided, sizeMin: sizeMin, sizeMax: collectiveMax, blocks: func(int, int) int { return 3 }, open: o.open}
+}
 
 func doPut(a *access) mpi.Request { return a.w.Put(mpi.Slice(a.out), rma.At(target, 0)) }
 
@@ -125,6 +119,20 @@ func checkPut(a *access, round int) error {
 		return nil
 	}
 	return there.check(a.w.Memory(), round)
+}
+
+func doGet(a *access) mpi.Request { return a.w.Get(mpi.Slice(a.in), rma.At(target, 0)) }
+
+func fillGet(a *access, round int) {
+	there.fill(a.w.Memory(), round)
+	spoil(a.in, there, round)
+}
+
+func checkGet(a *access, round int) error {
+	if a.me == target {
+		return nil
+	}
+	return there.check(a.in, round)
 }
 
 // doFetch adds numbers, and fetches the former ones.

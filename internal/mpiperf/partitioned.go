@@ -1,6 +1,12 @@
 package mpiperf
 
-import "github.com/viaduct-hpc/viaduct/mpi"
+import (
+	"github.com/viaduct-hpc/viaduct/internal/perf"
+	"github.com/viaduct-hpc/viaduct/mpi"
+)
+
+// Partitioned is Latency of messages in Partitions partitions.
+const Partitioned perf.Test = "partitioned"
 
 // Partitions are the partitions of each message of the test Partitioned.
 const Partitions = 64

@@ -1,6 +1,7 @@
 package mpiperf
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,14 +10,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
-// Bounds of a plan.
+// Bounds and defaults of a plan.
 const (
 	// WindowMax bounds Plan.Window, in messages.
-	WindowMax = 4096
+	WindowDefault, WindowMax = 64, 4096
 	// IterationsMax bounds Plan.Iterations.
 	IterationsMax = 1 << 30
 	// BatchesMax bounds Plan.Batches.
-	BatchesMax = 10_000
+	BatchesDefault, BatchesMax = 10, 10_000
 	// MemoryMax is the most memory that a rank uses for a point, in bytes.
 	MemoryMax = 1 << 30
 )
@@ -38,7 +39,7 @@ type Plan struct {
 	// ranks of the job. nil: all. Messages go between the first two.
 	Ranks []int
 	// Window is how many messages are in progress at once, in all tests of messages except
-	// Latency. 0: 64.
+	// Latency and Partitioned. 0: WindowDefault.
 	Window int
 	// Iterations of a point, in all batches together. 0: a number that suits the test and
 	// size, smaller for large sizes.
@@ -46,7 +47,7 @@ type Plan struct {
 	// Time, if not 0, is the approximate time for a point; it determines iterations and
 	// batches.
 	Time time.Duration
-	// Batches into which the iterations are divided. 0: ten.
+	// Batches into which the iterations are divided. 0: BatchesDefault.
 	Batches int
 	// Check also checks the contents of messages, in separate rounds.
 	Check bool
@@ -61,20 +62,9 @@ type Plan struct {
 	OwnProcess bool
 }
 
-// windowDefault and batchesDefault are used if a plan does not set them.
-const (
-	windowDefault  = 64
-	batchesDefault = 10
-)
-
 // checked returns the plan with defaults for a job with this number of ranks.
 func (p Plan) checked(ranks int) (Plan, error) {
-	if p.Window == 0 {
-		p.Window = windowDefault
-	}
-	if p.Batches == 0 {
-		p.Batches = batchesDefault
-	}
+	p.Window, p.Batches = cmp.Or(p.Window, WindowDefault), cmp.Or(p.Batches, BatchesDefault)
 	if p.Ranks == nil {
 		p.Ranks = []int{ranks}
 	}
@@ -113,11 +103,11 @@ func (p Plan) checkTest(t perf.Test, ranks int) error {
 	}
 	sizes := p.sizesOf(s)
 	switch {
-	case len(sizes) == 0 && s.file:
+	case len(sizes) == 0 && s.kind == files:
 		return fmt.Errorf("%w: none of the sizes is one for %s: give powers of two from %s on", ErrPlan, t, perf.FormatSize(s.sizeMin))
 	case len(sizes) == 0:
 		return fmt.Errorf("%w: none of the sizes is one for %s: give whole multiples of %d bytes", ErrPlan, t, max(1, s.sizeMin))
-	case s.file && p.File == "":
+	case s.kind == files && p.File == "":
 		return fmt.Errorf("%w: %s needs the name of a file: give --file", ErrPlan, t)
 	}
 	for _, size := range sizes {
@@ -128,7 +118,7 @@ func (p Plan) checkTest(t perf.Test, ranks int) error {
 			return fmt.Errorf("%w: %s of %s takes %d bytes of memory on each rank: choose sizes that take at most %s",
 				ErrPlan, t, perf.FormatSize(size), need, perf.FormatSize(MemoryMax))
 		}
-		if s.file && slices.ContainsFunc(p.Ranks, func(n int) bool { return !divisible(size, gridOf(n)) }) {
+		if s.kind == files && slices.ContainsFunc(p.Ranks, func(n int) bool { return !divisible(size, gridOf(n)) }) {
 			return fmt.Errorf("%w: an array of %s has not enough rows and columns for so many ranks: choose a larger size", ErrPlan, perf.FormatSize(size))
 		}
 	}
@@ -162,7 +152,7 @@ func series(s spec) []int {
 // windowOf is how many messages of a size are in progress at once.
 func (p Plan) windowOf(s spec, size int) int {
 	switch {
-	case !s.messages || s.test == perf.Latency || s.test == Partitioned:
+	case s.kind != messages || s.test == perf.Latency || s.test == Partitioned:
 		return 1
 	case s.test == perf.Rate:
 		return p.Window
@@ -179,7 +169,7 @@ const largeSize = 8 << 10
 func (p Plan) shape(s spec, size, window int) (warmUp, batches, steps int) {
 	n := p.Iterations
 	switch {
-	case n == 0 && s.file:
+	case n == 0 && s.kind == files:
 		n = 10
 	case n == 0:
 		n = 10_000
@@ -195,7 +185,7 @@ func (p Plan) shape(s spec, size, window int) (warmUp, batches, steps int) {
 	}
 	batches = min(p.Batches, n)
 	warmUp = max(2, n/10)
-	if s.file {
+	if s.kind == files {
 		warmUp = 1 // the file has been written once
 	}
 	return warmUp, batches, n / batches

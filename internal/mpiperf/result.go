@@ -28,7 +28,7 @@ type Result struct {
 func resultOf(p *point, times [][]float64, steps int) Result {
 	batches := len(times[0])
 	r := Result{
-		Result: perf.Result{Test: p.test, Size: p.size, Window: p.window, Unit: unitOf(p.test)},
+		Result: perf.Result{Test: p.test, Size: p.size, Window: p.window, Unit: p.unit()},
 		Ranks:  len(times), Iterations: batches * steps, Batches: batches,
 	}
 	if p.paired() {
@@ -58,14 +58,12 @@ func means(times [][]float64) []float64 {
 	return out
 }
 
-func unitOf(t perf.Test) string {
-	switch t {
-	case perf.Rate:
+// unit is what a test measures.
+func (s spec) unit() string {
+	switch {
+	case s.test == perf.Rate:
 		return perf.UnitMessages
-	case perf.Bandwidth, perf.Bidirectional:
-		return perf.UnitMB
-	}
-	if s, ok := specOf(t); ok && s.file {
+	case s.test == perf.Bandwidth || s.test == perf.Bidirectional || s.kind == files:
 		return perf.UnitMB
 	}
 	return perf.UnitMicros
@@ -74,19 +72,17 @@ func unitOf(t perf.Test) string {
 // inUnit converts the nanoseconds of an iteration, which for messages is a round trip or a
 // window, to the unit of the test.
 func (p *point) inUnit(nanos float64) float64 {
-	window := float64(p.window)
-	switch p.test {
-	case perf.Latency, Partitioned:
+	window, perSecond := float64(p.window), 1e9/nanos
+	switch {
+	case p.test == perf.Latency || p.test == Partitioned:
 		return nanos / 2 / 1e3
-	case perf.Rate:
-		return window / nanos * 1e9
-	case perf.Bandwidth:
-		return window * float64(p.size) / 1e6 / nanos * 1e9
-	case perf.Bidirectional:
-		return 2 * window * float64(p.size) / 1e6 / nanos * 1e9
-	}
-	if p.file {
-		return float64(p.size) / 1e6 / nanos * 1e9
+	case p.test == perf.Rate:
+		return window * perSecond
+	case p.test == perf.Bidirectional:
+		window *= 2
+		fallthrough
+	case p.unit() == perf.UnitMB:
+		return window * float64(p.size) / 1e6 * perSecond
 	}
 	return nanos / 1e3
 }

@@ -22,9 +22,6 @@ func Run(p *mpi.Process, plan Plan, report func(Result) error) error {
 	}
 	r := &runner{plan: plan, world: w, parts: map[int]*mpi.Comm{w.Size(): w}, method: methodOf(p), report: report}
 	defer r.free()
-	if err := r.split(); err != nil {
-		return err
-	}
 	for _, t := range plan.Tests {
 		s, _ := specOf(t)
 		if err := r.test(s); err != nil {
@@ -41,7 +38,7 @@ const pairRanks = 2
 type runner struct {
 	plan   Plan
 	world  *mpi.Comm
-	parts  map[int]*mpi.Comm // by number of ranks; nil if this one takes no part
+	parts  map[int]*mpi.Comm // by number of ranks
 	method string
 	report func(Result) error
 }
@@ -54,26 +51,19 @@ func (r *runner) ranksOf(s spec) []int {
 	return r.plan.Ranks
 }
 
-// split makes the communicators of the first ranks that tests need.
-func (r *runner) split() error {
-	for _, t := range r.plan.Tests {
-		s, _ := specOf(t)
-		for _, n := range r.ranksOf(s) {
-			if _, made := r.parts[n]; made {
-				continue
-			}
-			color := mpi.Undefined
-			if r.world.Rank() < n {
-				color = 0
-			}
-			part, err := r.world.Split(forever, color, 0)
-			if err != nil {
-				return err
-			}
-			r.parts[n] = part
-		}
+// part returns the communicator of the first n ranks; nil if this one takes no part. All ranks ask for the
+// same ones in the same order.
+func (r *runner) part(n int) (*mpi.Comm, error) {
+	if c, made := r.parts[n]; made {
+		return c, nil
 	}
-	return nil
+	color := mpi.Undefined
+	if r.world.Rank() < n {
+		color = 0
+	}
+	c, err := r.world.Split(forever, color, 0)
+	r.parts[n] = c
+	return c, err
 }
 
 func (r *runner) free() {
@@ -87,11 +77,20 @@ func (r *runner) free() {
 // test measures all points of a test. Ranks that take no part wait.
 func (r *runner) test(s spec) error {
 	for _, n := range r.ranksOf(s) {
-		if c := r.parts[n]; c != nil {
-			for _, size := range r.plan.sizesOf(s) {
-				if err := r.point(s, c, size); err != nil {
-					return err
-				}
+		c, err := r.part(n)
+		if err != nil {
+			return err
+		}
+		for _, size := range r.plan.sizesOf(s) {
+			if c == nil {
+				break
+			}
+			result, err := r.measure(s, c, size)
+			if err == nil && c.Rank() == 0 {
+				err = r.report(result)
+			}
+			if err != nil {
+				return err
 			}
 		}
 		if err := r.world.Barrier(forever); err != nil {
@@ -99,14 +98,6 @@ func (r *runner) test(s spec) error {
 		}
 	}
 	return nil
-}
-
-func (r *runner) point(s spec, c *mpi.Comm, size int) error {
-	result, err := r.measure(s, c, size)
-	if err != nil || c.Rank() != 0 {
-		return err
-	}
-	return r.report(result)
 }
 
 // measure measures a point. The result is at rank 0.

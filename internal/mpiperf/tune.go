@@ -17,9 +17,9 @@ import (
 // tuned are the tests by which the algorithms of an operation are measured. Variants of an
 // operation with the same algorithms are measured once.
 var tuned = map[perf.Test]coll.Operation{
-	Barrier: coll.OpBarrier, Bcast: coll.OpBcast, Gather: coll.OpGather, Scatter: coll.OpScatter,
-	Allgather: coll.OpAllgather, Allgatherv: coll.OpAllgatherv, Alltoall: coll.OpAlltoall, Alltoallv: coll.OpAlltoallv,
-	Reduce: coll.OpReduce, Allreduce: coll.OpAllreduce, ReduceScatter: coll.OpReduceScatter, Scan: coll.OpScan, Exscan: coll.OpExscan,
+	"barrier": coll.OpBarrier, "bcast": coll.OpBcast, "gather": coll.OpGather, "scatter": coll.OpScatter,
+	"allgather": coll.OpAllgather, "allgatherv": coll.OpAllgatherv, "alltoall": coll.OpAlltoall, "alltoallv": coll.OpAlltoallv,
+	"reduce": coll.OpReduce, "allreduce": coll.OpAllreduce, "reduce_scatter": coll.OpReduceScatter, "scan": coll.OpScan, "exscan": coll.OpExscan,
 }
 
 const (

@@ -85,10 +85,10 @@ func TestRulesOf(t *testing.T) {
 func TestTuneOfNothing(t *testing.T) {
 	for says, plan := range map[string]Plan{
 		"none of the tests":             {Tests: []perf.Test{perf.Latency}},
-		"one rank has nothing to tune":  {Tests: []perf.Test{Barrier}, Ranks: []int{1}},
-		"9 ranks of a job that has 2":   {Tests: []perf.Test{Barrier}, Ranks: []int{9}},
-		"none of the sizes is one":      {Tests: []perf.Test{Scan}, Sizes: []int{7}},
-		"takes 2147483648 bytes of mem": {Tests: []perf.Test{Scan}, Sizes: []int{1 << 30}},
+		"one rank has nothing to tune":  {Tests: []perf.Test{"barrier"}, Ranks: []int{1}},
+		"9 ranks of a job that has 2":   {Tests: []perf.Test{"barrier"}, Ranks: []int{9}},
+		"none of the sizes is one":      {Tests: []perf.Test{"scan"}, Sizes: []int{7}},
+		"takes 2147483648 bytes of mem": {Tests: []perf.Test{"scan"}, Sizes: []int{1 << 30}},
 	} {
 		mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 			err := Tune(p, plan, nil)
@@ -97,13 +97,13 @@ func TestTuneOfNothing(t *testing.T) {
 		})
 	}
 	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
-		assert.ErrorContains(t, Tune(p, Plan{Tests: []perf.Test{Barrier}}, nil), "a job of one rank")
+		assert.ErrorContains(t, Tune(p, Plan{Tests: []perf.Test{"barrier"}}, nil), "a job of one rank")
 	})
 }
 
 // TestDefaultSizes of a large job: too large ones are left out, and do not make the plan invalid.
 func TestDefaultSizes(t *testing.T) {
-	plan, err := Plan{Tests: []perf.Test{Alltoall}}.forTuning(100_000)
+	plan, err := Plan{Tests: []perf.Test{"alltoall"}}.forTuning(100_000)
 	require.NoError(t, err)
 	assert.Equal(t, tuneBytesMin, plan.Sizes[0])
 	assert.Equal(t, tuneTime, plan.Time)

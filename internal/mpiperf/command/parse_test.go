@@ -18,31 +18,29 @@ import (
 func TestOptionsBecomeAPlan(t *testing.T) {
 	var help bytes.Buffer
 	var opt options
-	var plan mpiperf.Plan
 	require.NoError(t, parse([]string{
 		"--sizes", "8,1KiB-4KiB", "--ranks", "2-8", "--window=16", "--time", "5ms", "--batches", "3", "--check", "--json", "--pin", "0,1", "--memory", "created", "--file", "f", "rate", "scan",
-	}, &help, &opt, &plan))
+	}, &help, &opt))
 	assert.Empty(t, help.String())
 	assert.True(t, opt.json)
 	assert.Equal(t, mpiperf.Plan{
-		Tests: []perf.Test{perf.Rate, mpiperf.Scan}, Sizes: []int{8, 1024, 2048, 4096}, Ranks: []int{2, 4, 8},
+		Tests: []perf.Test{perf.Rate, "scan"}, Sizes: []int{8, 1024, 2048, 4096}, Ranks: []int{2, 4, 8},
 		Window: 16, Time: 5 * time.Millisecond, Batches: 3, Check: true, Created: true, File: "f", OwnProcess: true,
-	}, plan)
+	}, opt.plan)
 }
 
 func TestNoTestsAreAll(t *testing.T) {
 	var opt options
-	var plan mpiperf.Plan
-	require.NoError(t, parse(nil, &bytes.Buffer{}, &opt, &plan))
+	require.NoError(t, parse(nil, &bytes.Buffer{}, &opt))
 	all, err := mpiperf.ParseTests([]string{"all"})
 	require.NoError(t, err)
-	assert.Equal(t, all, plan.Tests)
+	assert.Equal(t, all, opt.plan.Tests)
 	assert.Equal(t, pinOn, opt.pin)
 }
 
 func TestHelpIsWrittenWhereItIsWanted(t *testing.T) {
 	var help bytes.Buffer
-	require.NoError(t, parse([]string{"--help"}, &help, &options{}, &mpiperf.Plan{}))
+	require.NoError(t, parse([]string{"--help"}, &help, &options{}))
 	for _, s := range []string{"reduce_scatter_block", "--iterations", "Exit codes"} {
 		assert.Contains(t, help.String(), s)
 	}
@@ -57,7 +55,7 @@ func TestOfShells(t *testing.T) {
 	assert.NotContains(t, out.String(), "Completion ended")
 
 	var help bytes.Buffer
-	require.NoError(t, parse([]string{"--version"}, &help, &options{}, &mpiperf.Plan{}))
+	require.NoError(t, parse([]string{"--version"}, &help, &options{}))
 	assert.Equal(t, version.Line("mpibench"), help.String())
 	assert.NotNil(t, Command().Flags().Lookup("tune"))
 }
