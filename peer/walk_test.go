@@ -19,7 +19,7 @@ import (
 func walkConfig() peer.Config {
 	return peer.Config{
 		Local:          peer.Hello{Version: 1, Credits: 16, EagerBytes: 8192},
-		ConnectTimeout: 3 * time.Second,
+		ConnectTimeout: time.Second,
 		AttemptTimeout: 300 * time.Millisecond,
 		ResendAfter:    40 * time.Millisecond,
 		RetryMin:       2 * time.Millisecond,
@@ -101,7 +101,7 @@ func TestSimCanary(t *testing.T) {
 	}
 	for name, spoil := range broken {
 		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(200) {
+			for seed := range uint64(20) {
 				w := walk(seed+1, 2, 1500, func(w *peertest.World) { w.Spoil = spoil })
 				if len(w.Violations) > 0 {
 					return
