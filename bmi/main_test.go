@@ -3,19 +3,19 @@ package bmi_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/bmi/bmitest"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // limit is how long anything in a test may take before it counts as hung.
-const limit = time.Minute
+const limit = wallclock.Patience
 
 // world opens endpoints in a network of their own.
 type world struct {

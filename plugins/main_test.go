@@ -7,13 +7,13 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/bmi/bmitest"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/plugins"
 )
 
@@ -120,7 +120,7 @@ func (n *node) to(other *node) bmi.Addr {
 }
 
 // patience limits the wait for something that must happen.
-const patience = time.Minute
+const patience = wallclock.Patience
 
 // wait returns how an operation ended.
 func (n *node) wait(p bmi.Posted, err error) bmi.Completion {

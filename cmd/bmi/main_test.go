@@ -22,6 +22,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/internal/cli"
 	"github.com/viaduct-hpc/viaduct/internal/freeport"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
 // mainVariable makes the test binary the command.
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 }
 
 // waitMax is how long anything may take before it counts as hanging.
-const waitMax = time.Minute
+const waitMax = wallclock.Patience
 
 var names atomic.Int64
 

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,6 +17,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/mpi/launch"
 	mpiexec "github.com/viaduct-hpc/viaduct/internal/mpi/launch/command"
 	"github.com/viaduct-hpc/viaduct/internal/mpiperf"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
 // roleVariable makes the test binary mpiexec or mpibench.
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-const waitMax = time.Minute
+const waitMax = wallclock.Patience
 
 // bench runs mpibench on some ranks, under mpiexec if there are any.
 func bench(t *testing.T, ranks string, args ...string) (out, errs string, code int) {

@@ -8,13 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
 	"github.com/viaduct-hpc/viaduct/internal/mpi/launch"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
 // mainVariable makes the test binary the command.
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-const waitMax = time.Minute
+const waitMax = wallclock.Patience
 
 // mpiexec is the command in a process of its own.
 func mpiexec(t *testing.T, args ...string) *exec.Cmd {

@@ -21,6 +21,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/freeport"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/rpc"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
@@ -28,7 +29,7 @@ import (
 const mainVariable = "PVFSD_TEST_MAIN"
 
 // far is a time limit that only a hang reaches.
-const far = time.Minute
+const far = wallclock.Patience
 
 func TestMain(m *testing.M) {
 	if os.Getenv(mainVariable) != "" {

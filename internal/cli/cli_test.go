@@ -18,6 +18,7 @@ import (
 	_ "github.com/viaduct-hpc/viaduct/bmi/bmitest"
 	"github.com/viaduct-hpc/viaduct/internal/logtext"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
 func TestMain(m *testing.M) {
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-const waitMax = time.Minute
+const waitMax = wallclock.Patience
 
 var names atomic.Int64
 

@@ -10,7 +10,7 @@ import (
 
 // Patience is how long a test waits for an event before it fails. Only a broken program takes
 // that long.
-const Patience = 2 * time.Minute
+const Patience = 5 * time.Minute
 
 // Forever does not return. Unlike an empty select it is not a deadlock for Go, which ends a
 // process without cgo if all its goroutines block.

@@ -22,7 +22,7 @@ import (
 )
 
 // patience is how long a test waits for the browser: only a broken program takes that long.
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 // chromiumPath is the path of the browser, or "".
 func chromiumPath() string {

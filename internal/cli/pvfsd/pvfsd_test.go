@@ -20,6 +20,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/logtext"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/rpc"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/store"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	_ "github.com/viaduct-hpc/viaduct/methods/tcp"
 	_ "github.com/viaduct-hpc/viaduct/methods/via"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
@@ -27,7 +28,7 @@ import (
 )
 
 // far is a limit that only a hang reaches.
-const far = time.Minute
+const far = wallclock.Patience
 
 var number atomic.Int64
 

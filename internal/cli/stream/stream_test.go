@@ -19,11 +19,12 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/bmi/bmitest"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const waitMax = time.Minute
+const waitMax = wallclock.Patience
 
 var names atomic.Int64
 

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -15,12 +14,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
 
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	_ "github.com/viaduct-hpc/viaduct/methods/tcp"
 	_ "github.com/viaduct-hpc/viaduct/methods/via"
 )
 
 // limit is how long a test waits for something that must happen.
-const limit = time.Minute
+const limit = wallclock.Patience
 
 // methods are the methods that the tests of this package run over, each with an address for a rank.
 var methods = map[string]func(rank int) string{

@@ -28,7 +28,7 @@ func lose() {
 
 // noticeTimeMax is how long the others may take to find out: processes on other hosts ask the lost
 // one for signs of life.
-const noticeTimeMax = time.Minute
+const noticeTimeMax = wallclock.Patience
 
 // outlive loses rank 1 during collective operations, and then rank 0. The others get errors, give
 // up their common communicators, agree, and compute without the lost ones.

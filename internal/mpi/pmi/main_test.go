@@ -8,13 +8,13 @@ import (
 	"os/exec"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 
 	"github.com/viaduct-hpc/viaduct/internal/mpi/pmi/server"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
 // programVariable makes this test binary a process of a job that runs the named program.
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-const waitMax = time.Minute
+const waitMax = wallclock.Patience
 
 func testContext(t *testing.T) context.Context {
 	t.Helper()

@@ -15,11 +15,12 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/viaduct-hpc/viaduct/internal/sim"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
 // patience bounds every wait of these tests.
-const patience = time.Minute
+const patience = wallclock.Patience
 
 func TestMain(m *testing.M) {
 	flag.Parse()

@@ -20,9 +20,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/plugins/ring"
 	"github.com/viaduct-hpc/viaduct/internal/plugins/segment"
 	"github.com/viaduct-hpc/viaduct/internal/plugins/wire"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
-const limit = time.Minute
+const limit = wallclock.Patience
 
 // A method treats all peers the same and completes receives at once.
 type method struct {

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -29,7 +28,7 @@ import (
 const roleKey = "PROCESS_TEST_ROLE"
 
 // patience limits the wait for something that must happen.
-const patience = time.Minute
+const patience = wallclock.Patience
 
 func TestMain(m *testing.M) {
 	role, argument, _ := strings.Cut(os.Getenv(roleKey), "=")

@@ -18,10 +18,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/bmi/bmitest"
 	"github.com/viaduct-hpc/viaduct/internal/plugins/wire"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
 )
 
-const limit = time.Minute
+const limit = wallclock.Patience
 
 // A program is the Host of its sessions.
 type program struct{ arrived chan string }

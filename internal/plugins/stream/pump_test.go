@@ -19,10 +19,11 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/plugins/stream"
 	"github.com/viaduct-hpc/viaduct/internal/plugins/wire"
 	"github.com/viaduct-hpc/viaduct/internal/sim"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/plugins/proto"
 )
 
-const patience = time.Minute
+const patience = wallclock.Patience
 
 // A program is the rings of a program; a test plays the method.
 type program struct {

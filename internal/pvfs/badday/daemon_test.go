@@ -19,12 +19,13 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/pvfsd"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 )
 
 // far is a limit that only a hang reaches.
-const far = 5 * time.Minute
+const far = wallclock.Patience
 
 // tick is the interval between checks for a condition.
 const tick = 20 * time.Millisecond

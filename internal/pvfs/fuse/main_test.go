@@ -6,17 +6,17 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/fuse"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 )
 
 // far is a limit that only a hang reaches.
-const far = 60 * time.Second
+const far = wallclock.Patience
 
 // TestMain runs the tests, or the child process of one.
 func TestMain(m *testing.M) {

@@ -14,13 +14,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/bmi/bmitest"
 	"github.com/viaduct-hpc/viaduct/internal/trace"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	_ "github.com/viaduct-hpc/viaduct/methods/tcp"
 	_ "github.com/viaduct-hpc/viaduct/methods/via"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
 // far is a bound that only a hang reaches.
-const far = time.Minute
+const far = wallclock.Patience
 
 // overEach runs a test over each method.
 func overEach(t *testing.T, test func(t *testing.T, w *world)) {

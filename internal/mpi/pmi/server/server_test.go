@@ -15,11 +15,12 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/internal/golden"
 	"github.com/viaduct-hpc/viaduct/internal/mpi/pmi/wire"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const waitMax = time.Minute
+const waitMax = wallclock.Patience
 
 // peer is a process served by the server.
 type peer struct {
