@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"syscall"
 )
 
 // TB is what the package needs of a testing.TB.
@@ -74,7 +75,10 @@ func take(tb TB, usable func(at string) bool) int {
 	for len(ours.ports) > 0 || claim() {
 		port := ours.ports[0]
 		ours.ports = ours.ports[1:]
-		if usable(address(port)) {
+		syscall.ForkLock.RLock() // a process that is started meanwhile would have the listener, too, until it runs its program
+		ok := usable(address(port))
+		syscall.ForkLock.RUnlock()
+		if ok {
 			tb.Cleanup(func() { give(port) })
 			return port
 		}

@@ -2,8 +2,12 @@ package freeport
 
 import (
 	"net"
+	"os"
+	"os/exec"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -50,4 +54,38 @@ func TestBlocksBelongToOneProcess(t *testing.T) {
 	start := first + (port-first)/blockPorts*blockPorts
 	_, err := net.ListenPacket("udp", address(start))
 	require.Error(t, err)
+}
+
+// TestWhileProcessesStart: a process that is being started does not hold what looked at the port.
+func TestWhileProcessesStart(t *testing.T) {
+	if os.Getenv("FREEPORT_TEST_CHILD") != "" {
+		return
+	}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	stop := make(chan struct{})
+	var starting sync.WaitGroup
+	defer starting.Wait()
+	defer close(stop)
+	for range 8 {
+		starting.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				cmd := exec.Command(self, "-test.run=WhileProcessesStart")
+				cmd.Env = append(os.Environ(), "FREEPORT_TEST_CHILD=1")
+				assert.NoError(t, cmd.Run())
+			}
+		})
+	}
+	for range 1500 {
+		t.Run("a port", func(t *testing.T) {
+			l, err := net.Listen("tcp4", Address(t))
+			require.NoError(t, err)
+			require.NoError(t, l.Close())
+		})
+	}
 }
