@@ -135,7 +135,7 @@ func TestMistakesAreSaidOnce(t *testing.T) {
 		`mpibench has no option --fast`:      {"-fast"},
 		`9 ranks of a job that has 2`:        {"--ranks", "9", "barrier"},
 		`--tune writes a table`:              {"--tune", "/dev/null", "--json"},
-		`bad --window 0`:                     {"--window", "0"},
+		`--window 0: choose 1 to`:            {"--window", "0"},
 		`shows no --vars`:                    {"--tune", "/dev/null", "--vars"},
 		`none of the sizes is one for scan`:  {"--sizes", "7", "scan"},
 		`bad --memory "mine"`:                {"--memory", "mine"},

@@ -200,9 +200,12 @@ func (n *Net) make() error {
 	return nil
 }
 
+// hereDevice and the number of the process name its device in the namespace where it began.
+const hereDevice = "vd"
+
 func newHost(here bool) (*Host, error) {
 	if here {
-		return &Host{Device: fmt.Sprintf("vd%d", os.Getpid())}, nil
+		return &Host{Device: fmt.Sprint(hereDevice, os.Getpid())}, nil
 	}
 	k, err := newKeeper()
 	if err != nil {

@@ -106,12 +106,14 @@ func TestDoAndStart(t *testing.T) {
 	n.Close()
 }
 
-// devices lists the network devices of the test itself.
+// devices lists the network devices of the test itself, without those that tests of other processes have there meanwhile.
 func devices(t *testing.T) (names []string) {
 	all, err := net.Interfaces()
 	require.NoError(t, err)
 	for _, d := range all {
-		names = append(names, d.Name)
+		if !strings.HasPrefix(d.Name, hereDevice) || d.Name == fmt.Sprint(hereDevice, os.Getpid()) {
+			names = append(names, d.Name)
+		}
 	}
 	return names
 }

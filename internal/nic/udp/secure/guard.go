@@ -103,11 +103,11 @@ func (g *Guard) Renew(key *Key, id *Identity) (use func(), ok bool) {
 	if cfg.mode() != g.mode {
 		return nil, false
 	}
-	resets := g.resets
+	mac := g.resets.mac // not the rest, which tokens are made in meanwhile
 	if key, known := cfg.resetKey(); known {
-		resets = newResets(key)
+		mac = newResets(key).mac
 	}
-	return func() { g.cfg, g.resets.mac = cfg, resets.mac }, true
+	return func() { g.cfg, g.resets.mac = cfg, mac }, true
 }
 
 // resetKey returns the secret of our tokens; known is false if it must be random. A device that comes back under its name must have the same

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -195,6 +196,27 @@ func TestTokensAreNotTold(t *testing.T) {
 		assert.NotEqual(t, told, asks(here, bob))
 		assert.NotEqual(t, told, asks(there, alice))
 	})
+}
+
+// TestRenewBesideTokens: keys are checked while the device makes tokens. The race detector is the judge.
+func TestRenewBesideTokens(t *testing.T) {
+	g := newGuard(t, 1, Config{Key: testKey(t, "a"), Listening: true, Name: "n"})
+	before := g.Token(5, alice.Addr())
+	var making sync.WaitGroup
+	making.Go(func() {
+		for range 1000 {
+			assert.Equal(t, before, g.Token(5, alice.Addr()))
+		}
+	})
+	var use func()
+	for range 100 {
+		var ok bool
+		use, ok = g.Renew(testKey(t, "b"), nil)
+		assert.True(t, ok)
+	}
+	making.Wait()
+	use()
+	assert.NotEqual(t, before, g.Token(5, alice.Addr()))
 }
 
 func TestResetsAreFew(t *testing.T) {
