@@ -113,7 +113,7 @@ func runPage(t *testing.T, s *Session, blocks []Block) {
 	s.Work, err = os.MkdirTemp("", "docs-") // not t.TempDir: names of sockets must be short
 	require.NoError(t, err)
 	defer func() { require.NoError(t, os.RemoveAll(s.Work)) }()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*wallclock.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), wallclock.Patience)
 	defer cancel()
 	output, err := s.Run(ctx, Script(blocks, func(b Block) string { return skipped[b.Line] }))
 	var cannot *CannotError
@@ -121,7 +121,7 @@ func runPage(t *testing.T, s *Session, blocks []Block) {
 		netns.Skip(t, err)
 	}
 	if ctx.Err() != nil {
-		t.Errorf("%s did not end within %v, and was killed", s.Page, 2*wallclock.Patience)
+		t.Errorf("%s did not end within %v, and was killed", s.Page, wallclock.Patience)
 	}
 	if err != nil {
 		t.Error(err)

@@ -64,7 +64,7 @@ func TestPackagesOnARM64(t *testing.T) {
 		t.Run(p.folder, func(t *testing.T) {
 			binary := filepath.Join(bin, strings.ReplaceAll(p.folder, "/", "_"))
 			compile(t, "test", "-c", "-pgo=off", "-vet=off", "-o", binary, "./"+p.folder)
-			ctx, cancel := context.WithTimeout(t.Context(), 5*wallclock.Patience)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*wallclock.Patience)
 			defer cancel()
 			args := []string{binary, "-test.short", "-test.run=" + p.run}
 			if p.skip != "" {

@@ -2,12 +2,9 @@ package freeport
 
 import (
 	"net"
-	"os"
-	"os/exec"
-	"sync"
+	"syscall"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -56,36 +53,13 @@ func TestBlocksBelongToOneProcess(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestWhileProcessesStart: a process that is being started does not hold what looked at the port.
+// TestWhileProcessesStart: no process is started while a port is looked at. It would keep the listener until it runs its program, and
+// the port would be in use.
 func TestWhileProcessesStart(t *testing.T) {
-	if os.Getenv("FREEPORT_TEST_CHILD") != "" {
-		return
-	}
-	self, err := os.Executable()
-	require.NoError(t, err)
-	stop := make(chan struct{})
-	var starting sync.WaitGroup
-	defer starting.Wait()
-	defer close(stop)
-	for range 8 {
-		starting.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				cmd := exec.Command(self, "-test.run=WhileProcessesStart")
-				cmd.Env = append(os.Environ(), "FREEPORT_TEST_CHILD=1")
-				assert.NoError(t, cmd.Run())
-			}
-		})
-	}
-	for range 1500 {
-		t.Run("a port", func(t *testing.T) {
-			l, err := net.Listen("tcp4", Address(t))
-			require.NoError(t, err)
-			require.NoError(t, l.Close())
-		})
-	}
+	take(t, func(string) bool {
+		require.False(t, syscall.ForkLock.TryLock(), "a process can be started")
+		return true
+	})
+	require.True(t, syscall.ForkLock.TryLock())
+	syscall.ForkLock.Unlock()
 }

@@ -13,6 +13,7 @@ const tag = 7
 // forever is the context of all calls: only the end of the job ends a measurement.
 var forever = context.Background()
 
+// messageTests are the tests of messages, between two ranks.
 var messageTests = []spec{
 	message(perf.Latency, 0, messagesMax, openPingPong),
 	message(perf.Rate, 0, 4<<10, openPour),

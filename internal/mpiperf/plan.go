@@ -12,11 +12,11 @@ import (
 
 // Bounds and defaults of a plan.
 const (
-	// WindowMax bounds Plan.Window, in messages.
+	// WindowDefault and WindowMax are the default and the limit of Plan.Window, in messages.
 	WindowDefault, WindowMax = 64, 4096
 	// IterationsMax bounds Plan.Iterations.
 	IterationsMax = 1 << 30
-	// BatchesMax bounds Plan.Batches.
+	// BatchesDefault and BatchesMax are the default and the limit of Plan.Batches.
 	BatchesDefault, BatchesMax = 10, 10_000
 	// MemoryMax is the most memory that a rank uses for a point, in bytes.
 	MemoryMax = 1 << 30

@@ -78,22 +78,27 @@ func (r *runner) free() {
 func (r *runner) test(s spec) error {
 	for _, n := range r.ranksOf(s) {
 		c, err := r.part(n)
+		if err == nil && c != nil {
+			err = r.points(s, c)
+		}
+		if err == nil {
+			err = r.world.Barrier(forever)
+		}
 		if err != nil {
 			return err
 		}
-		for _, size := range r.plan.sizesOf(s) {
-			if c == nil {
-				break
-			}
-			result, err := r.measure(s, c, size)
-			if err == nil && c.Rank() == 0 {
-				err = r.report(result)
-			}
-			if err != nil {
-				return err
-			}
+	}
+	return nil
+}
+
+// points measures a test with all sizes on a communicator.
+func (r *runner) points(s spec, c *mpi.Comm) error {
+	for _, size := range r.plan.sizesOf(s) {
+		result, err := r.measure(s, c, size)
+		if err == nil && c.Rank() == 0 {
+			err = r.report(result)
 		}
-		if err := r.world.Barrier(forever); err != nil {
+		if err != nil {
 			return err
 		}
 	}

@@ -194,7 +194,7 @@ func TestWritesByItself(t *testing.T) {
 		count := func() int { return strings.Count(m.String(), `"ph":"X"`) }
 		began := time.Now()
 		require.True(t, k.Put(&trace.Event{Kind: &call, At: k.Now()}))
-		const between = 250 * time.Millisecond // the writer acts each 100 ms, and rests for 20 ms then: not at the same moment as this
+		const between = 250 * time.Millisecond // the writer acts each 100 ms, and rests for 20 ms then: not at the same moment of virtual time
 		time.Sleep(between)
 		require.Equal(t, 1, count())
 		for range 8 {

@@ -71,7 +71,7 @@ func startCrowd(t *testing.T, server *node, address string, n int) (disperse fun
 		ready <- line
 	}()
 	line := ""
-	for end := time.Now().Add(3 * patience); line == ""; {
+	for end := time.Now().Add(2 * patience); line == ""; {
 		require.True(t, time.Now().Before(end), "the crowd is not complete")
 		server.turn(time.Millisecond)
 		select {

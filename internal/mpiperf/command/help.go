@@ -14,11 +14,11 @@ alltoallv, reduce, allreduce, reduce_scatter, reduce_scatter_block, scan and exs
 operations, of rank 0 at rank 1: put, get and fetch_and_op, each with a flush, and fence, which is a put
 between two fences. --memory chooses the memory that they access.
 
-Tests of a file, which --file names, by all ranks: write_all and read_all are collective; write_strided and
-read_strided are the same bytes by each rank on its own. The file has a three-dimensional array of
-float64, and each rank has a block of it, with parts of all planes, rows and columns. write_contiguous and
-read_contiguous are as many bytes in one range for each rank. The result is the size of the file by the
-time until the last rank is done. The file is made and removed. Nothing is synced.
+Tests of a file, which --file names, by all ranks: write_all and read_all are collective; in
+write_strided and read_strided each rank moves the same bytes on its own. The file has a three-dimensional array of
+float64, and each rank has a block of it, with parts of all planes, rows and columns. In
+write_contiguous and read_contiguous each rank has as many bytes in one range. The result is the size of the
+file divided by the time until the last rank is done. The file is made and removed. Nothing is synced.
 
 messages, collectives, one-sided, files and all (the default, but without files) are groups of tests.
 
@@ -32,13 +32,14 @@ Operations that do not make all ranks wait for each other (bcast, gather, scatte
 reduce_scatter, scan, exscan) are timed one by one with a barrier, not counted, after each; others one
 after another.
 
-With --tune, the tests choose operations, whose algorithms are measured on the job as it is, each for
-20 ms (--time) and sizes from 8 B to 1 MiB (--sizes). The fastest by size are written to a table that
-MPI_TUNING names in later jobs; comments in it say what was measured. --ranks adds smaller communicators.
+--tune FILE measures the algorithms of the collective operations that the tests name, and writes the fastest
+for each size to FILE. Later jobs read FILE if MPI_TUNING names it. Each algorithm is measured for 20 ms
+(--time) with each size, from 8 B to 1 MiB (--sizes). --ranks adds smaller communicators. Comments in FILE
+show the measurements.
 
-With --vars, the settings and counters of all layers follow, as rank 0 has them after the measurements:
-counts are those of the measurements, and several values are by rank. --vars=bmi.via+shm shows those
-whose names begin so. docs/mpi-variables.md lists all.
+--vars lists the settings and counters of all layers at rank 0, after the measurements. Counters begin at
+zero when the measurements begin. A variable with several values has one for each rank. --vars=bmi.via+shm
+lists only the variables whose names begin with bmi.via+shm. docs/mpi-variables.md explains all of them.
 
 Exit codes: 0 success, 1 failure, 2 bad command line.`
 

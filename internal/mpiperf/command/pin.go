@@ -26,7 +26,7 @@ func parseCores(pin string) (cores []int, err error) {
 	for word := range strings.SplitSeq(pin, ",") {
 		core, err := strconv.Atoi(word)
 		if err != nil || core < 0 {
-			return nil, program.Usage(fmt.Errorf("bad --pin %q: want on, off or numbers of cores such as 0,1", pin))
+			return nil, program.Usagef("bad --pin %q: want on, off or numbers of cores such as 0,1", pin)
 		}
 		cores = append(cores, core)
 	}

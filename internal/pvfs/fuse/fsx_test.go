@@ -68,7 +68,7 @@ func steps() int {
 
 // fsx is the run of one seed.
 func (b *bench) fsx(t *testing.T, other *client.FS, seed uint64) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*far)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*far)
 	defer cancel()
 	name := fmt.Sprintf("file%d", seed)
 	path := filepath.Join(b.work, name)
