@@ -31,7 +31,7 @@ dist: ## make static binaries, packages, container images, manual pages and comp
 demo: ## copy the Go source tree into a file system and out, send it between two processes, run an MPI program on four, print a ping-pong table
 	./bench/demo.sh
 
-test: ## run the fast tier of tests; docs/testing.md says what is in it
+test: ## run the fast tier of tests; docs/internals/testing.md says what is in it
 	$(GO) run ./tools/checks fast
 	$(foreach m,$(MODULES),CGO_ENABLED=0 $(GO) test -C $(m) -short ./... &&) true
 
@@ -51,8 +51,8 @@ hosts: ## run the tests that need several hosts, but those of bench; they fail w
 bench: ## measure beside other libraries and write docs/performance
 	./bench/run.sh
 
-terminal: ## record the terminal of README.md: run the commands of docs/terminal.md and draw docs/terminal.svg (needs root)
-	$(GO) run ./tools/record docs/terminal.md docs/terminal.svg
+terminal: ## record the terminal of README.md: run the commands of docs/guides/terminal.md and draw docs/guides/terminal.svg (needs root)
+	$(GO) run ./tools/record docs/guides/terminal.md docs/guides/terminal.svg
 
 bench-deps: ## install what bench compares with (Debian)
 	$(SUDO) apt-get update -q

@@ -25,7 +25,7 @@ type stock struct {
 // findStock finds an installation and builds our program, or returns the reason why not.
 func findStock(ctx context.Context, cfg config) (s stock, why string) {
 	if s.prefix = os.Getenv(orangefsVariable); s.prefix == "" {
-		return s, "not installed: set " + orangefsVariable + " (docs/orangefs.md)"
+		return s, "not installed: set " + orangefsVariable + " (docs/guides/orangefs.md)"
 	}
 	for _, program := range []string{"bin/pvfs2-cp", "bin/pvfs2-touch", "sbin/pvfs2-server", "lib/libpvfs2.a"} {
 		if _, err := os.Stat(filepath.Join(s.prefix, program)); err != nil {

@@ -28,7 +28,7 @@ type Config struct {
 	// Log receives the few events worth a line; nil discards them.
 	Log *slog.Logger `about:"-"`
 	// Trace takes the endpoint's operations and unexpected messages; nil is the trace of the process, which VIADUCT_TRACE names,
-	// if there is one (docs/tracing.md).
+	// if there is one (docs/guides/tracing.md).
 	Trace *trace.Trace `about:"-"`
 	// Clock tells the time since an arbitrary start; nil is the monotonic
 	// clock. Methods take their deadlines from it.

@@ -44,5 +44,5 @@
 //
 // The tests are the best introduction: testdata holds transcripts that can be
 // read without Go, played by package peertest. The protocol model of this machine
-// is in docs/models.
+// is in docs/internals/models.
 package peer

@@ -5,7 +5,7 @@
 // trust checks files, process starts and ends the other process, service runs in it, host is the
 // method that the program sees, and guest runs the real one. ring, wire, arena, segment and bell
 // are shared by both sides; stream replaces shared memory for plugins without it.
-// docs/plugin-protocol.md describes the protocol between the processes.
+// docs/internals/protocols/plugins.md describes the protocol between the processes.
 //
 // In this package, load.go and unload.go register and unregister the methods of a Plugin
 // (plugin.go), loader.go does so for bmi.Open, and discover.go searches folders. One goroutine for

@@ -11,6 +11,6 @@
 //	unix:/PATH       a socket that only the user can connect to
 //	dir:/FOLDER      such a socket for each process, in a folder that belongs to the user with mode 0700
 //
-// The program listens as long as it has an endpoint (package bmi) open. docs/metrics.md has the names of
+// The program listens as long as it has an endpoint (package bmi) open. docs/reference/metrics.md has the names of
 // all metrics.
 package watch

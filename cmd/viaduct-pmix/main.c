@@ -1,6 +1,6 @@
 /* viaduct-pmix joins a PMIx job in place of a Go program, which starts it and cannot load libpmix
  * itself without cgo. The program speaks PMI-1 to it over a socket, as to a launcher that it reached
- * through a port, and viaduct-pmix makes the calls of PMIx (docs/decisions/0055).
+ * through a port, and viaduct-pmix makes the calls of PMIx (docs/internals/decisions/0055).
  *
  *     viaduct-pmix FD
  *

@@ -12,9 +12,9 @@ import (
 
 var guideBlock = regexp.MustCompile("(?ms)^```go (\\S+)\n(.*?)^```$")
 
-// TestGuide: docs/writing-a-method.md shows these files, whole and as they are.
+// TestGuide: docs/guides/writing-a-method.md shows these files, whole and as they are.
 func TestGuide(t *testing.T) {
-	guide, err := os.ReadFile("../../docs/writing-a-method.md")
+	guide, err := os.ReadFile("../../docs/guides/writing-a-method.md")
 	require.NoError(t, err)
 	blocks := map[string][]string{}
 	for _, m := range guideBlock.FindAllStringSubmatch(string(guide), -1) {
@@ -25,7 +25,7 @@ func TestGuide(t *testing.T) {
 	} {
 		source, err := os.ReadFile(file)
 		require.NoError(t, err)
-		assert.Equal(t, string(source), strings.Join(blocks[file], "\n"), "docs/writing-a-method.md and %s differ", file)
+		assert.Equal(t, string(source), strings.Join(blocks[file], "\n"), "docs/guides/writing-a-method.md and %s differ", file)
 		delete(blocks, file)
 	}
 	assert.Empty(t, blocks, "files of the guide that are not there")

@@ -15,9 +15,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/cli/pvfsd"
 )
 
-// TestExitCodesPage: docs/exit-codes.md has all codes, and the help of each command lists those that the page gives it.
+// TestExitCodesPage: docs/reference/exit-codes.md has all codes, and the help of each command lists those that the page gives it.
 func TestExitCodesPage(t *testing.T) {
-	page, err := os.ReadFile("../../docs/exit-codes.md")
+	page, err := os.ReadFile("../../docs/reference/exit-codes.md")
 	require.NoError(t, err)
 	columns := map[string]int{"bmi": 3, "pvfs": 4, "pvfsd": 5}
 	want, all := map[string][]string{}, []string{}

@@ -28,7 +28,7 @@ func (a *App) genkeyCommand() *cobra.Command {
 reads it from the file that VIADUCT_UDP_PRIVATE_KEY_FILE names. It prints a line with the public key,
 or adds it to the file of --clients. A server knows its clients by these lines, in the file that
 VIADUCT_UDP_CLIENTS_FILE names. A client knows a server by a line HOST:PORT KEY in the file that
-VIADUCT_UDP_SERVERS_FILE names. 'node[01-16]' stands for 16 names. See docs/security-udp.md.
+VIADUCT_UDP_SERVERS_FILE names. 'node[01-16]' stands for 16 names. See docs/reference/security-udp.md.
 
 ` + exitHelp,
 		Example: `  bmi genkey server > clients.txt

@@ -56,8 +56,8 @@ func (a *App) root() *cobra.Command {
 		Long: `bmi looks at, measures and uses the message transports (methods) of Viaduct.
 
 Addresses look like via+shm://NAME, via+udp://HOST:PORT or tcp://HOST:PORT. via+udp and tcps need a key that both
-sides share, or keys of their own (bmi genkey): see docs/bmi.md. Options may be written with one dash or two.
-Environment variables are in docs/environment.md; bmi env shows their values here.
+sides share, or keys of their own (bmi genkey): see docs/reference/bmi.md. Options may be written with one dash or two.
+Environment variables are in docs/reference/environment.md; bmi env shows their values here.
 Methods may come from plugins, too: BMI_PLUGINS names them, files or folders (bmi help plugins).
 ` + exitHelp,
 		Example: `  bmi info

@@ -21,7 +21,7 @@ func (a *App) traceCommand() *cobra.Command {
 		Use:   "trace",
 		Short: "Join traces of several processes, and say what took the time",
 		Long: `Trace works with the files that --trace of bmi, pvfs, pvfsd and mpiexec, and VIADUCT_TRACE of any program,
-have written. Each can be opened in Perfetto (https://ui.perfetto.dev), too. docs/tracing.md is the guide.
+have written. Each can be opened in Perfetto (https://ui.perfetto.dev), too. docs/guides/tracing.md is the guide.
 
 ` + exitHelp,
 		Example: `  mpiexec -n 4 --trace traces heat; bmi trace summary traces`,

@@ -38,7 +38,7 @@ type Problem struct {
 func (p Problem) String() string { return fmt.Sprintf("%s:%d: %s", p.Page, p.Line, p.Text) }
 
 // help ends every message about a mark.
-const help = "docs/testing.md, \"Commands in pages\", has the marks"
+const help = "docs/internals/testing.md, \"Commands in pages\", has the marks"
 
 var (
 	fence    = regexp.MustCompile("^( {0,3})(```+)(.*)$")

@@ -4,5 +4,5 @@
 // one script, session.go runs it on a host of its own, and output.go compares what it printed with what
 // the page shows. options.go looks up the options of commands that are not run. gocode.go type-checks blocks of Go.
 //
-// docs/testing.md explains the marks to authors. Nothing here knows what a program of this module does.
+// docs/internals/testing.md explains the marks to authors. Nothing here knows what a program of this module does.
 package docs

@@ -40,14 +40,14 @@ func TestNumbersOfReadme(t *testing.T) {
 	assert.Equal(t, 3, checked, "rows")
 }
 
-// TestTerminalOfReadme: the picture shows the commands of docs/terminal.md, which TestCommands runs.
+// TestTerminalOfReadme: the picture shows the commands of docs/guides/terminal.md, which TestCommands runs.
 func TestTerminalOfReadme(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs/terminal.md"))
+	text, err := os.ReadFile(filepath.Join(root, "docs/guides/terminal.md"))
 	require.NoError(t, err)
-	picture, err := os.ReadFile(filepath.Join(root, "docs/terminal.svg"))
+	picture, err := os.ReadFile(filepath.Join(root, "docs/guides/terminal.svg"))
 	require.NoError(t, err)
 	shown := strings.NewReplacer("&#39;", "'", "&gt;", ">", "&amp;", "&", "&lt;", "<", "&#34;", `"`).Replace(string(picture))
-	blocks, _ := Parse("docs/terminal.md", string(text))
+	blocks, _ := Parse("docs/guides/terminal.md", string(text))
 	for _, b := range blocks {
 		for _, line := range b.Text {
 			if command, ok := strings.CutPrefix(line, "$ "); ok {

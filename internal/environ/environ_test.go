@@ -11,7 +11,7 @@ import (
 )
 
 func TestThePage(t *testing.T) {
-	golden.Check(t, "../../docs/environment.md", []byte(environ.Markdown()))
+	golden.Check(t, "../../docs/reference/environment.md", []byte(environ.Markdown()))
 }
 
 func TestTheTableIsComplete(t *testing.T) {

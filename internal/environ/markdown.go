@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Markdown is the text of docs/environment.md.
+// Markdown is the text of docs/reference/environment.md.
 func Markdown() string {
 	var b strings.Builder
 	b.WriteString(`# Environment variables

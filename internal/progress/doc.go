@@ -7,5 +7,5 @@
 //	watcher    of a method: the goroutine in the background (watch.go)
 //	Waiter     a goroutine that is about to block (waiter.go)
 //
-// docs/models/wait.pml is a model of sleeping and waking.
+// docs/internals/models/wait.pml is a model of sleeping and waking.
 package progress

@@ -14,7 +14,7 @@ type layer struct {
 	may    []string
 }
 
-// layerTable is the picture in docs/architecture.md as data. The first layer that covers a package applies. A package that no
+// layerTable is the picture in docs/internals/architecture.md as data. The first layer that covers a package applies. A package that no
 // layer covers is a problem: add it to the picture first. Tests may import what they need.
 var layerTable = []layer{
 	// Pure state: no imports of this module.

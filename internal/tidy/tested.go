@@ -13,7 +13,7 @@ import (
 // concurrent are the imports of packages in which the race detector may find something.
 var concurrent = []string{"sync", "sync/atomic", "go.uber.org/atomic"}
 
-// tested: the table of docs/testing.md has exactly one row for each package with tests, and each row matches
+// tested: the table of docs/internals/testing.md has exactly one row for each package with tests, and each row matches
 // its package. Modules within the module run their tests themselves.
 func tested(t *Tree) (problems []Problem) {
 	var rows []tiers.Row

@@ -8,7 +8,7 @@ import (
 )
 
 // Page is the file with the table, relative to the root of the module.
-const Page = "docs/testing.md"
+const Page = "docs/internals/testing.md"
 
 // Head begins the table's first line.
 const Head = "| package | fast | soak |"

@@ -1,5 +1,5 @@
 // Package trace writes what a program does, and when, in Chrome's trace event format, which Perfetto and Chrome display. The
-// file is a JSON array with one event a line (docs/tracing.md).
+// file is a JSON array with one event a line (docs/guides/tracing.md).
 //
 // A Trace takes events from Tracks. A Track is a ring of fixed size with one producer. Putting an event there costs two loads, a
 // copy and a store, and never waits. A goroutine turns events into text and writes it. If a ring is full the event is dropped and

@@ -1,5 +1,5 @@
 // Package wallclock limits the use of measured times in tests. On a busy machine anything may
-// take any time, so the result of the fast tier never depends on it (docs/testing.md). Speed is
+// take any time, so the result of the fast tier never depends on it (docs/internals/testing.md). Speed is
 // measured by bench and, roughly, by the soak tier.
 package wallclock
 

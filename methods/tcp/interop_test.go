@@ -18,7 +18,7 @@ import (
 
 // These tests exchange messages with programs of OrangeFS that speak its own
 // bmi_tcp: its BMI test programs, its file server and its tools. They skip
-// without ORANGEFS_PREFIX, see docs/orangefs.md.
+// without ORANGEFS_PREFIX, see docs/guides/orangefs.md.
 //
 // The test programs come in pairs. Each pair opens its conversation alike:
 //
@@ -208,7 +208,7 @@ func TestOrangeFSClientEarlyMessage(t *testing.T) {
 }
 
 // driver-bw-multi, as one of several ranks of an MPI job of which it is the only
-// one (docs/orangefs.md). Rank 0 is the server, the others are clients. After a
+// one (docs/guides/orangefs.md). Rank 0 is the server, the others are clients. After a
 // barrier, for which the program takes a byte or the end of its input, a client
 // opens with an unexpected message of 4 bytes, of which only the sender
 // matters. After the second barrier it posts all its messages at once, all of one size

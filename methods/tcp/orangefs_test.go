@@ -27,7 +27,7 @@ import (
 )
 
 // This file starts programs of OrangeFS; interop_test.go talks to them.
-// docs/orangefs.md says which, and how OrangeFS must be configured.
+// docs/guides/orangefs.md says which, and how OrangeFS must be configured.
 
 const (
 	orangefsVariable = "ORANGEFS_PREFIX"
@@ -53,7 +53,7 @@ func needOrangeFS(t *testing.T) orangefs {
 	t.Helper()
 	prefix := os.Getenv(orangefsVariable)
 	if prefix == "" {
-		t.Skipf("%s is not set: it names an installation of OrangeFS as docs/orangefs.md describes it, the folder that holds bin/", orangefsVariable)
+		t.Skipf("%s is not set: it names an installation of OrangeFS as docs/guides/orangefs.md describes it, the folder that holds bin/", orangefsVariable)
 	}
 	return orangefs{prefix}
 }
@@ -68,7 +68,7 @@ func (o orangefs) program(t *testing.T, name string) string {
 			return path
 		}
 	}
-	require.FailNowf(t, "program is missing", "%s is not in bin/ or sbin/ of %s=%s, see docs/orangefs.md", name, orangefsVariable, o.prefix)
+	require.FailNowf(t, "program is missing", "%s is not in bin/ or sbin/ of %s=%s, see docs/guides/orangefs.md", name, orangefsVariable, o.prefix)
 	return ""
 }
 

@@ -12,6 +12,6 @@
 //	method           Info, memory
 //	close, sleep     Close; sleeping
 //
-// Each file uses only those below it, or beside it. docs/protocol.md describes the
-// protocol, docs/ownership.md who owns which memory when.
+// Each file uses only those below it, or beside it. docs/internals/protocols/via.md describes the
+// protocol, docs/internals/ownership.md who owns which memory when.
 package via

@@ -31,7 +31,7 @@
 //
 // A store is a directory of package file: one of the operating system, or of a PVFS by a name that
 // begins with "pvfs:". Only one job may use it at a time. A checkpoint is two files, data and a manifest:
-// docs/checkpoint.md describes them byte by byte. Files with other names are left alone.
+// docs/internals/protocols/checkpoint.md describes them byte by byte. Files with other names are left alone.
 //
 // # What lives where
 //

@@ -34,5 +34,5 @@
 //
 // rma/epoch has the rules of synchronisation, rma/apply the atomic operations, rma/share memory and
 // locks that processes share, rma/wire the bodies of calls. internal/mpi/core carries the calls, in packets
-// that docs/protocol-mpi.md describes.
+// that docs/internals/protocols/mpi.md describes.
 package rma

@@ -17,7 +17,7 @@ import (
 )
 
 // lockPlace is where the lock of rank 1 is in a region, and atomPlace where its element lock is, as
-// docs/protocol-mpi.md describes them.
+// docs/internals/protocols/mpi.md describes them.
 const (
 	lockPlace = 64 + 64*1
 	atomPlace = lockPlace + 16

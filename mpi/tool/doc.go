@@ -11,7 +11,7 @@
 //	n, err := eager.Read() // eager messages sent since Start
 //
 // Variables have names, and no numbers: the set of variables grows when a process opens another
-// method. docs/mpi-variables.md lists them. Those of a communicator or a window take it as an
+// method. docs/reference/mpi-variables.md lists them. Those of a communicator or a window take it as an
 // argument; a value is then often an array by rank. Errors have the codes of the standard:
 // errors.Is(err, tool.ErrInvalidName).
 //

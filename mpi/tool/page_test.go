@@ -23,7 +23,7 @@ import (
 // listed are the methods of the page.
 var listed = []string{"tcp", "tcps", "via+shm", "via+udp"}
 
-// TestPage: docs/mpi-variables.md lists everything there is.
+// TestPage: docs/reference/mpi-variables.md lists everything there is.
 func TestPage(t *testing.T) {
 	t.Setenv("VIADUCT_UDP_INSECURE", "1")
 	alone(t, "via+shm,via+udp,tcp", func(t *testing.T, _ *mpi.Process, i *tool.Interface) {
@@ -36,11 +36,11 @@ func TestPage(t *testing.T) {
 		p.variables(i)
 		p.events(i)
 		p.categories(i)
-		golden.Check(t, "../../docs/mpi-variables.md", p.out.Bytes())
+		golden.Check(t, "../../docs/reference/mpi-variables.md", p.out.Bytes())
 	})
 }
 
-// A page is docs/mpi-variables.md.
+// A page is docs/reference/mpi-variables.md.
 type page struct {
 	t    *testing.T
 	out  bytes.Buffer

@@ -1,5 +1,5 @@
 // The control service of a plugin: the calls of a program to a process that runs BMI methods
-// for it. Messages travel in shared memory (docs/plugin-protocol.md) or, for plugins without
+// for it. Messages travel in shared memory (docs/internals/protocols/plugins.md) or, for plugins without
 // shared memory, in the stream Data.
 //
 // Regenerate with: make generate

@@ -23,7 +23,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// These tests run the tests for our servers against stock servers; docs/orangefs.md.
+// These tests run the tests for our servers against stock servers; docs/guides/orangefs.md.
 
 // stockMounts mounts the file system of stock servers several times.
 func stockMounts(t *testing.T, c *stock.Cluster, opt client.Options, times int) (mounts []*client.FS) {

@@ -50,7 +50,7 @@ func TestExamples(t *testing.T) {
 }
 
 // page is the documentation of the protocol.
-const page = "../../docs/protocol-pvfs.md"
+const page = "../../docs/internals/protocols/pvfs.md"
 
 // TestPage: it has every operation and every status with the right number.
 func TestPage(t *testing.T) {

@@ -23,7 +23,7 @@ import (
 // small is a module with a package for each way in which tests can end.
 var small = map[string]string{
 	"go.mod": "module example.org/small\n\ngo 1.26\n",
-	"docs/testing.md": tiers.Head + " why |\n| --- | --- | --- | --- |\n| `good` | plain | | |\n| `bad` | race | | |\n" +
+	"docs/internals/testing.md": tiers.Head + " why |\n| --- | --- | --- | --- |\n| `good` | plain | | |\n| `bad` | race | | |\n" +
 		"| `panics` | plain | | |\n| `broken` | plain | | |\n",
 	"good/good_test.go": `package good
 
@@ -220,7 +220,7 @@ func TestEndless(t *testing.T) {
 func TestFoldersAreKnown(t *testing.T) {
 	inSmall(t)
 	_, err := runFast(t.Context(), []string{"elsewhere"}, false)
-	require.ErrorContains(t, err, `no package of docs/testing.md is in ["elsewhere"]`)
+	require.ErrorContains(t, err, `no package of docs/internals/testing.md is in ["elsewhere"]`)
 	_, err = flake(t.Context(), []string{"elsewhere"}, 0, nil)
 	require.ErrorContains(t, err, "elsewhere")
 }
@@ -278,12 +278,12 @@ func TestReferencesArePrintedWithTheirFile(t *testing.T) {
 	assert.Equal(t, "example.org/rooms: 1 of 5 references point up\n  top.go\n  bottom.go\n      up: Room.door of top.go\n", out.String())
 }
 
-// TestTheTableOfTheStandard: docs/mpi-functions.md is as the command prints it.
+// TestTheTableOfTheStandard: docs/reference/mpi-functions.md is as the command prints it.
 func TestTheTableOfTheStandard(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, writeStandard(&out, "../.."))
-	page, err := os.ReadFile("../../docs/mpi-functions.md")
+	page, err := os.ReadFile("../../docs/reference/mpi-functions.md")
 	require.NoError(t, err)
-	assert.Equal(t, string(page), out.String(), "run: go run ./tools/checks standard > docs/mpi-functions.md")
+	assert.Equal(t, string(page), out.String(), "run: go run ./tools/checks standard > docs/reference/mpi-functions.md")
 	assert.NotContains(t, out.String(), "| `MPI_Send` | **not yet**")
 }

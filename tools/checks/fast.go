@@ -71,7 +71,7 @@ func runFast(ctx context.Context, folders []string, fresh bool) (*fold, error) {
 	}
 	plain, race := m.selected(within(folders), tiers.Row.Raced)
 	if len(plain.packages)+len(race.packages) == 0 {
-		return nil, fmt.Errorf("checks: no package of docs/testing.md is in %q", folders)
+		return nil, fmt.Errorf("checks: no package of docs/internals/testing.md is in %q", folders)
 	}
 	if err := m.test(ctx, f, flags, nil, plain, race); err != nil {
 		return nil, err

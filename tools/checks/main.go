@@ -19,7 +19,7 @@ func main() {
 	defer stop()
 	root := &cobra.Command{
 		Use:           "checks",
-		Short:         "run the tests of the module in their tiers; see docs/testing.md",
+		Short:         "run the tests of the module in their tiers; see docs/internals/testing.md",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}

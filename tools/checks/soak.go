@@ -205,9 +205,9 @@ func (s *soak) models(ctx context.Context, _ time.Duration) (result, error) {
 	cmd := exec.CommandContext(ctx, "./docs/models/run.sh", "deep")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
-		return result{}, fmt.Errorf("checks: docs/models/run.sh deep: %w", err)
+		return result{}, fmt.Errorf("checks: docs/internals/models/run.sh deep: %w", err)
 	}
-	return result{detail: "docs/models/run.sh deep"}, nil
+	return result{detail: "docs/internals/models/run.sh deep"}, nil
 }
 
 // seeds runs the simulated tests with seeds never used before, a new base in each round.

@@ -36,7 +36,7 @@ var standardPackages = []string{
 func standardCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "standard",
-		Short: "print docs/mpi-functions.md: every function of MPI, the call here, its test; every named type",
+		Short: "print docs/reference/mpi-functions.md: every function of MPI, the call here, its test; every named type",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return writeStandard(cmd.OutOrStdout(), ".") },
 	}

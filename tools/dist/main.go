@@ -1,5 +1,5 @@
 // Command dist makes what Viaduct is installed from: static binaries, packages for Debian and for RPM, container images,
-// manual pages and completions (make dist; docs/install.md).
+// manual pages and completions (make dist; docs/guides/install.md).
 //
 // It builds the commit HEAD of a repository in a clean clone, so that versions come from git and nothing else of the tree
 // gets in. The same commit and the same Go give the same bytes: times are those of the commit, owners are fixed, and

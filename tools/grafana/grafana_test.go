@@ -28,7 +28,7 @@ type dashboard struct {
 	}
 }
 
-// A metric is a row of docs/metrics.md.
+// A metric is a row of docs/reference/metrics.md.
 type metric struct {
 	kind   string
 	labels []string
@@ -38,7 +38,7 @@ var row = regexp.MustCompile("(?m)^\\| `([a-z0-9_]+)` \\| ([a-z]+) \\| ([a-z0-9_
 
 // exported are all metrics, by name. Those of every Go program that the dashboards use are added.
 func exported(t *testing.T) map[string]metric {
-	page, err := os.ReadFile("../../docs/metrics.md")
+	page, err := os.ReadFile("../../docs/reference/metrics.md")
 	require.NoError(t, err)
 	all := map[string]metric{
 		"process_cpu_seconds_total":     {kind: "counter"},
@@ -127,7 +127,7 @@ var (
 // TestDashboards: each query can be parsed, and each name and label in it is exported.
 func TestDashboards(t *testing.T) {
 	all := exported(t)
-	files, err := filepath.Glob("../../docs/grafana/*.json")
+	files, err := filepath.Glob("../../docs/reference/grafana/*.json")
 	require.NoError(t, err)
 	require.Len(t, files, 3)
 	for _, file := range files {

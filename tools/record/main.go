@@ -1,6 +1,6 @@
 // Command record runs the commands of a page of the documentation in a terminal and draws what it shows:
 //
-//	record docs/terminal.md docs/terminal.svg
+//	record docs/guides/terminal.md docs/guides/terminal.svg
 //
 // The page's blocks ```console run are those that the test of internal/docs runs, in a session of the same
 // kind. pty.go makes the terminal, screen.go reads what is written to it, svg.go draws.
@@ -19,7 +19,7 @@ import (
 
 func main() {
 	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "record: give a page and a file for the picture: record docs/terminal.md docs/terminal.svg")
+		fmt.Fprintln(os.Stderr, "record: give a page and a file for the picture: record docs/guides/terminal.md docs/guides/terminal.svg")
 		os.Exit(2)
 	}
 	if err := run(context.Background(), os.Args[1], os.Args[2]); err != nil {

@@ -1,4 +1,4 @@
--- Wireshark dissector for the datagrams of via+udp:// (docs/protocol-udp.md).
+-- Wireshark dissector for the datagrams of via+udp:// (docs/internals/protocols/udp.md).
 --
 --   wireshark -X lua_script:viaduct-udp.lua capture.pcap
 --
@@ -7,7 +7,7 @@
 -- in the preferences of the protocol, or use "Decode As".
 --
 -- Of connections with a key it shows the unencrypted parts, of insecure ones everything,
--- down to the header of the VIA method's packets (docs/protocol.md).
+-- down to the header of the VIA method's packets (docs/internals/protocols/via.md).
 
 local p = Proto("viaduct_udp", "Viaduct UDP NIC")
 

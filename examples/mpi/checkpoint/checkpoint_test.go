@@ -26,13 +26,13 @@ func TestItGoesOn(t *testing.T) {
 	assert.Equal(t, "from step 100 to 160 on 3 processes: "+whole, run(3, store, "160"))
 }
 
-// TestTheGuideShowsThisProgram: docs/mpi.md has the program that runs here.
+// TestTheGuideShowsThisProgram: docs/guides/mpi.md has the program that runs here.
 func TestTheGuideShowsThisProgram(t *testing.T) {
 	source, err := os.ReadFile("main.go")
 	require.NoError(t, err)
 	at := strings.Index(string(source), "package main\n")
 	require.GreaterOrEqual(t, at, 0)
-	guide, err := os.ReadFile("../../../docs/mpi.md")
+	guide, err := os.ReadFile("../../../docs/guides/mpi.md")
 	require.NoError(t, err)
-	assert.Contains(t, string(guide), "```go\n"+string(source)[at:]+"```\n", "docs/mpi.md and main.go differ")
+	assert.Contains(t, string(guide), "```go\n"+string(source)[at:]+"```\n", "docs/guides/mpi.md and main.go differ")
 }

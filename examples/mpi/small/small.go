@@ -1,4 +1,4 @@
-// Package small has the ten small programs that docs/mpi.md shows in C, in Python and in Go. Those in
+// Package small has the ten small programs that docs/guides/mpi.md shows in C, in Python and in Go. Those in
 // C and Python are in the folder others. Its test runs them, and compares the page with them.
 package small
 

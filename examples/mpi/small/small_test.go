@@ -57,9 +57,9 @@ func TestTheirsRun(t *testing.T) {
 	})
 }
 
-// TestThePageShowsThem: docs/mpi.md has every program as it is in the three files.
+// TestThePageShowsThem: docs/guides/mpi.md has every program as it is in the three files.
 func TestThePageShowsThem(t *testing.T) {
-	page := read(t, "../../../docs/mpi.md")
+	page := read(t, "../../../docs/guides/mpi.md")
 	ours, c, python := functions(t), read(t, "others/small.c"), read(t, "others/small.py")
 	for i, program := range Programs {
 		assert.Contains(t, page, ours[i], program.Name)

@@ -33,7 +33,7 @@ var oneObject = map[string]string{
 	"bmi top": "watching.md", "pvfs top": "watching.md", "bmi trace join": "tracing.md", "bmi trace summary": "tracing.md",
 }
 
-// TestTablesAreAlsoJSON: each command that prints a table has --json, and docs/json.md has its keys. If the page differs, a change
+// TestTablesAreAlsoJSON: each command that prints a table has --json, and docs/reference/json.md has its keys. If the page differs, a change
 // breaks scripts, or needs -update and a line in CHANGELOG.md.
 func TestTablesAreAlsoJSON(t *testing.T) {
 	var page strings.Builder
@@ -76,7 +76,7 @@ func TestTablesAreAlsoJSON(t *testing.T) {
 		}
 	}
 	assert.Zero(t, left, "noTable or oneObject has a command that does not exist")
-	golden.Check(t, "../../../docs/json.md", []byte(page.String()))
+	golden.Check(t, "../../../docs/reference/json.md", []byte(page.String()))
 }
 
 func TestHelpIsComplete(t *testing.T) {

@@ -6,7 +6,7 @@
 //
 // A new command has an Example and is added by CommandGroup. Its options come from the functions of flags.go where one fits. If it
 // prints a table, it has a struct for a row, calls JSONFlag with it, and prints by NewTable; tests in internal/cli/manner fail
-// otherwise, and write docs/json.md with -update.
+// otherwise, and write docs/reference/json.md with -update.
 //
 // The programs themselves are in internal/cli for bmi, in internal/cli/pvfs and internal/cli/pvfsd, in internal/mpi/launch/command for
 // mpiexec, and in internal/mpiperf/command for mpibench.

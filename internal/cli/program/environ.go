@@ -37,7 +37,7 @@ func EnvCommand(out io.Writer) *cobra.Command {
 		Use:   "env",
 		Short: "Show the environment variables that programs read, and their values",
 		Long: `Env lists the environment variables that the commands, the methods and MPI programs read, with the
-values that they have here; those of secrets are not shown. docs/environment.md has the same list.`,
+values that they have here; those of secrets are not shown. docs/reference/environment.md has the same list.`,
 		Example: `  bmi env
   bmi env --json --all`,
 		Args: Exactly(0, "no arguments"),

@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Exit codes. They have the same meaning in every command (docs/exit-codes.md), and are part of its interface: scripts rely on
+// Exit codes. They have the same meaning in every command (docs/reference/exit-codes.md), and are part of its interface: scripts rely on
 // them. mpiexec has more, those of the programs that it starts.
 const (
 	ExitOK          = 0

@@ -12,10 +12,10 @@ import (
 // schemaAnnotation is the annotation of a command with the keys of its rows in JSON.
 const schemaAnnotation = "json"
 
-// JSONFlag adds --json to a command that prints rows, which are values of the types of the examples. docs/json.md and a golden
+// JSONFlag adds --json to a command that prints rows, which are values of the types of the examples. docs/reference/json.md and a golden
 // file list their keys.
 func JSONFlag(cmd *cobra.Command, p *bool, examples ...any) {
-	cmd.Flags().BoolVar(p, "json", false, "print one JSON object a line, see docs/json.md")
+	cmd.Flags().BoolVar(p, "json", false, "print one JSON object a line, see docs/reference/json.md")
 	var rows []string
 	for _, example := range examples {
 		rows = append(rows, strings.Join(schemaOf(reflect.TypeOf(example)), "\n"))

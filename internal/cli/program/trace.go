@@ -15,7 +15,7 @@ const TraceOption = "trace"
 // which may be nil, closes those that the command leaves open.
 func TraceFlag(cmd *cobra.Command, end func() error) {
 	var name string
-	cmd.Flags().StringVar(&name, TraceOption, "", "write a trace of messages to this file, for Perfetto and bmi trace (docs/tracing.md)")
+	cmd.Flags().StringVar(&name, TraceOption, "", "write a trace of messages to this file, for Perfetto and bmi trace (docs/guides/tracing.md)")
 	_ = cmd.MarkFlagFilename(TraceOption, "json")
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {

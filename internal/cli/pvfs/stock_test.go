@@ -16,7 +16,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 )
 
-// These tests run commands and stock tools against stock servers; docs/orangefs.md.
+// These tests run commands and stock tools against stock servers; docs/guides/orangefs.md.
 
 // newStock starts stock servers, and returns a shell and stock's tools for their file system.
 func newStock(t *testing.T, servers int) (*stock.Cluster, *shell, *stock.Tools) {

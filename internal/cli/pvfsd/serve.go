@@ -59,7 +59,7 @@ and of refusals by reason. They are also printed at the end.
 
 The servers of a file system sign the rights of clients, so that clients cannot claim more. Several
 servers need a common key for that, in a --key-file that only the servers can read: the one that genconfig made, or any
-other of 32 bytes in hexadecimal digits or base64 (docs/keys.md).
+other of 32 bytes in hexadecimal digits or base64 (docs/reference/keys.md).
 Without a key they believe every client, as stock servers do, and do not start
 if the configuration has rules for clients (ReadOnly, RootSquash, AllSquash, TrustedPorts, KeyStore, CAFile).
 
@@ -77,10 +77,10 @@ is also the common name of a user's certificate; the line "alice 1000:1000,27" t
 With --other-users every user of this machine can use the addresses of via+shm. Otherwise only processes of
 the server's own user and of root can. The kernel tells the server the user of each client. The client acts for that user, with
 the user's groups, and needs no key. A line "uid:1000 users" of --identities lets user 1000 act for others. Unless the server runs
-as root, its clients must set VIADUCT_SHM_TRUST=USER to trust its user, and root must make the folder of names (docs/pvfs.md).
+as root, its clients must set VIADUCT_SHM_TRUST=USER to trust its user, and root must make the folder of names (docs/reference/pvfs.md).
 
 Addresses of via+udp and tcps need keys of their own: see VIADUCT_UDP_KEY_FILE,
-VIADUCT_UDP_PRIVATE_KEY_FILE and VIADUCT_TLS_SECRET in docs/bmi.md.
+VIADUCT_UDP_PRIVATE_KEY_FILE and VIADUCT_TLS_SECRET in docs/reference/bmi.md.
 
 ` + exitHelp,
 		Example: `  pvfsd serve --config fs.conf --dir /var/lib/pvfsd
@@ -102,8 +102,8 @@ VIADUCT_UDP_PRIVATE_KEY_FILE and VIADUCT_TLS_SECRET in docs/bmi.md.
 	f.BoolVar(&opt.verbose, "verbose", false, "log more")
 	_ = f.MarkDeprecated("verbose", "use --log-level debug")
 	program.QuietFlag(f, &opt.quiet)
-	f.StringVar(&opt.metrics, "metrics", "", "serve metrics for Prometheus at this place: "+web.Forms+" (default: what VIADUCT_METRICS says, docs/metrics.md)")
-	f.StringVar(&opt.page, "page", "", "serve a page for browsers that shows this server while it runs, and metrics, at such a place (docs/watching.md)")
+	f.StringVar(&opt.metrics, "metrics", "", "serve metrics for Prometheus at this place: "+web.Forms+" (default: what VIADUCT_METRICS says, docs/reference/metrics.md)")
+	f.StringVar(&opt.page, "page", "", "serve a page for browsers that shows this server while it runs, and metrics, at such a place (docs/guides/watching.md)")
 	program.DurationFlag(f, &opt.slow, "slow-request", 0, "log requests that take at least this long, one in 10s (0: none)")
 	f.IntVar(&opt.workers, "workers", 0, "requests carried out at once (0: depends on the number of processors)")
 	f.IntVar(&opt.flows, "flows", 0, "transfers of data at once (0: 64)")

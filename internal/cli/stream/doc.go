@@ -8,7 +8,7 @@
 // sides, with one exception that no protocol can avoid: a sender that loses its
 // receiver just before the verdict fails although the receiver has everything.
 //
-// The format is in format.go and, as text, in docs/stream.md. send.go and recv.go
+// The format is in format.go and, as text, in docs/internals/protocols/stream.md. send.go and recv.go
 // are the two sides, window.go their common part. Files, signals and progress
 // bars belong to the commands, in internal/cli.
 package stream

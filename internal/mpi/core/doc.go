@@ -6,7 +6,7 @@
 // posted in a Scope and are Requests until they end. A Buffer describes memory: where it is, and
 // how many elements of which datatype.
 //
-// docs/protocol-mpi.md describes how a message travels, and package internal/mpi/core/wire its packets. In
+// docs/internals/protocols/mpi.md describes how a message travels, and package internal/mpi/core/wire its packets. In
 // short: a small message goes eagerly, in an unexpected message of bmi that the handler copies into
 // the matching receive. A large message is announced first, and then moves straight into place in
 // expected messages of bmi.

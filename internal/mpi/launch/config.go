@@ -93,7 +93,7 @@ func (c Config) processesMax() int {
 // started may hold it open for ever.
 const lastWords = 100 * time.Millisecond
 
-// Variables that give via+udp a key, or tell it to work without one; see docs/security-udp.md. If
+// Variables that give via+udp a key, or tell it to work without one; see docs/reference/security-udp.md. If
 // the user sets none of them, the job uses a key of its own.
 const (
 	udpKeyVariable      = "VIADUCT_UDP_KEY"

@@ -31,7 +31,7 @@ func newForks() forks {
 // Where many processes share a processor, each waits long for its turn. But all have threads that
 // wake up for a moment after some microseconds, again and again, such as the monitor of Go's runtime
 // in a process that is not idle. A larger slack makes that rarer, and saves a quarter of what a
-// thousand processes take to begin and end (docs/decisions/0046-many-ranks-on-a-host.md).
+// thousand processes take to begin and end (docs/internals/decisions/0046-many-ranks-on-a-host.md).
 const (
 	crowdEach = 8                     // processes for each processor that share it like that
 	slackEach = 50 * time.Microsecond // for each process on a processor: the kernel's default for any process

@@ -25,7 +25,7 @@ const (
 
 // HelperEnv is the path of viaduct-pmix, if it is neither beside the program nor in PATH. That
 // program makes the calls of PMIx for this process, because libpmix cannot be loaded without cgo
-// (docs/decisions/0055). It is C, in cmd/viaduct-pmix, and loads the libpmix that LibraryEnv names,
+// (docs/internals/decisions/0055). It is C, in cmd/viaduct-pmix, and loads the libpmix that LibraryEnv names,
 // or the system's.
 const (
 	HelperEnv  = "MPI_PMIX_HELPER"

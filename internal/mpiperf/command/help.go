@@ -39,7 +39,7 @@ show the measurements.
 
 --vars lists the settings and counters of all layers at rank 0, after the measurements. Counters begin at
 zero when the measurements begin. A variable with several values has one for each rank. --vars=bmi.via+shm
-lists only the variables whose names begin with bmi.via+shm. docs/mpi-variables.md explains all of them.
+lists only the variables whose names begin with bmi.via+shm. docs/reference/mpi-variables.md explains all of them.
 
 Exit codes: 0 success, 1 failure, 2 bad command line.`
 

@@ -3,7 +3,7 @@ package shm
 import "time"
 
 // Limits of the format. A change of any of them is a new version of the
-// format (docs/shm.md), because both sides compute offsets from them.
+// format (docs/internals/protocols/shm.md), because both sides compute offsets from them.
 const (
 	// InlineBytesMax is the payload that fits into a slot beside its header.
 	InlineBytesMax = 56

@@ -3,7 +3,7 @@
 // and rings a doorbell only if the receiver sleeps. RDMA is process_vm_readv and
 // process_vm_writev.
 //
-// docs/shm.md defines the format, with every offset; layout.go and greeting.go are its
+// docs/internals/protocols/shm.md defines the format, with every offset; layout.go and greeting.go are its
 // transcription. The contract is in methods/via/nic, the VI objects in methods/via/vipl.
 //
 // Everything that another process can write is read once, checked and then used. An

@@ -20,7 +20,7 @@ type peerCred struct {
 	pid  int // 0 if foreign
 	user nic.User
 	// foreign: the process does not run as our effective user. Then neither side touches anything of the other
-	// except the segment (docs/decisions/0021).
+	// except the segment (docs/internals/decisions/0021).
 	foreign bool
 	// other: it does not run as root either. A server then applies the limits for fairness between users, and
 	// names the client itself.

@@ -70,7 +70,7 @@ func TestGoldenHeaders(t *testing.T) {
 	golden(t, "headers.json", got)
 }
 
-// TestGoldenLayout checks every offset in docs/shm.md.
+// TestGoldenLayout checks every offset in docs/internals/protocols/shm.md.
 func TestGoldenLayout(t *testing.T) {
 	require.Equal(t, []uintptr{4096, 8192, 12288, 536576, 1060864},
 		[]uintptr{client.slots(), server.slots(), client.buffers(), server.buffers(), segmentBytes})

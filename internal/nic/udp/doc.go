@@ -12,6 +12,6 @@
 //	message   descriptors, cut into segments and reassembled
 //	dgram     transport: sockets of the kernel, or a simulated network
 //
-// docs/protocol-udp.md describes the format and its rules, docs/security-udp.md the
+// docs/internals/protocols/udp.md describes the format and its rules, docs/reference/security-udp.md the
 // protection.
 package udp

@@ -2,7 +2,7 @@ package udp
 
 import "time"
 
-// Limits of the packet format: both sides rely on them (docs/protocol-udp.md).
+// Limits of the packet format: both sides rely on them (docs/internals/protocols/udp.md).
 const (
 	// MTUBytes is the largest message of one send descriptor: one of 8 KiB with the headers
 	// of the layers above.

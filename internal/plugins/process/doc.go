@@ -2,7 +2,7 @@
 
 // Package process starts a plugin's process, talks to it and ends it. It has both sides: Start in
 // the program and Serve in the plugin. The handshake, mutual TLS and the checksum are those of
-// github.com/hashicorp/go-plugin. docs/plugin-protocol.md says what a plugin in another language
+// github.com/hashicorp/go-plugin. docs/internals/protocols/plugins.md says what a plugin in another language
 // has to do.
 //
 // Three things connect a program and a plugin. A gRPC connection over a Unix socket in a private

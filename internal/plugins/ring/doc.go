@@ -14,6 +14,6 @@
 // reader ahead of its writer, is ErrCorrupt. The contents of a record may change while it is read,
 // so a parser must read each byte once.
 //
-// layout.go is the layout, which docs/plugin-protocol.md describes; writer.go and reader.go are the
+// layout.go is the layout, which docs/internals/protocols/plugins.md describes; writer.go and reader.go are the
 // two sides. The contents of records are defined in internal/plugins/wire; the memory comes from the caller.
 package ring

@@ -66,7 +66,7 @@ func another(b *testing.B) (pid int, address uintptr) {
 }
 
 // BenchmarkCopy compares the two ways that a message in a program's own memory can take to
-// a plugin (docs/decisions/0013): a copy into the arena, by the program, and
+// a plugin (docs/internals/decisions/0013): a copy into the arena, by the program, and
 // process_vm_readv, by the plugin. Here the one that reads is the parent, which more
 // systems allow.
 func BenchmarkCopy(b *testing.B) {

@@ -7,7 +7,7 @@
 // the form of errors of package bmi. All parsers accept any bytes, even bytes that change while
 // they are read: each is read once.
 //
-// docs/plugin-protocol.md describes the meaning and the order of the records.
+// docs/internals/protocols/plugins.md describes the meaning and the order of the records.
 package wire
 
 // Version is the version of the records and of the layout of the shared memory.

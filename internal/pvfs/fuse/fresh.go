@@ -18,7 +18,7 @@ import (
 // tickTime is the precision of file times, and a little more, because clocks differ in speed.
 const tickTime = time.Second + 50*time.Millisecond
 
-// clocksApart is the largest difference between the clocks of servers and clients (docs/security-pvfs.md).
+// clocksApart is the largest difference between the clocks of servers and clients (docs/reference/security-pvfs.md).
 const clocksApart = time.Hour
 
 // A version differs if the data or the attributes of an object differ, up to changes within one second.

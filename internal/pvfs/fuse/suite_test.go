@@ -73,7 +73,7 @@ func onServers(t *testing.T, do func(t *testing.T, b *bench)) {
 // onStock is a subject on stock servers.
 func onStock(t *testing.T) *fstest.Subject {
 	s := subject(startStock(t, 2))
-	s.Lacks[fstest.LongTargets] = "see docs/orangefs.md"
+	s.Lacks[fstest.LongTargets] = "see docs/guides/orangefs.md"
 	return s
 }
 

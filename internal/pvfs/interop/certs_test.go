@@ -118,7 +118,7 @@ func TestCertificates(t *testing.T) {
 }
 
 // TestStrangersWithCertificates: stock's programs can do nothing with an invalid certificate, and neither can our client. A stock
-// server accepts any certificate with the subject of a cached user, whoever signed it (docs/security-pvfs.md), so that is not
+// server accepts any certificate with the subject of a cached user, whoever signed it (docs/reference/security-pvfs.md), so that is not
 // tried there.
 func TestStrangersWithCertificates(t *testing.T) {
 	for name, ours := range map[string]bool{"ours": true, "theirs": false} {

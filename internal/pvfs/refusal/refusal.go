@@ -12,7 +12,7 @@ import (
 // A Reason is why a server refused a request, delayed it, or ended a transfer.
 type Reason uint8
 
-// The reasons. docs/pvfs.md explains them.
+// The reasons. docs/reference/pvfs.md explains them.
 const (
 	Network          Reason = iota // the client's network or port is not trusted
 	ReadOnly                       // a change by a client with read-only access

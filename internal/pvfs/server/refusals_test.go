@@ -123,9 +123,9 @@ func TestLookupsThatFindNothing(t *testing.T) {
 	assert.Equal(t, failed, row(t, c.Server(0), "requests refused or failed"))
 }
 
-// TestStatisticsAreDocumented: docs/pvfs.md has each row.
+// TestStatisticsAreDocumented: docs/reference/pvfs.md has each row.
 func TestStatisticsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/pvfs.md")
+	page, err := os.ReadFile("../../../docs/reference/pvfs.md")
 	require.NoError(t, err)
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 1})
 	seen := make(map[string]bool)

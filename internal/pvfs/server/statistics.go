@@ -39,7 +39,7 @@ func (s *Server) failed(err error) {
 	}
 }
 
-// A Row is a line of a server's statistics. docs/pvfs.md has a table of them.
+// A Row is a line of a server's statistics. docs/reference/pvfs.md has a table of them.
 type Row struct {
 	Name  string
 	Count uint64

@@ -19,7 +19,7 @@ import (
 )
 
 // secret is in all data that the attackers may not read: bytes and extended attributes of others' files. Data that a mode allows
-// all users to read can be read by handle, wherever it is (docs/security-pvfs.md).
+// all users to read can be read by handle, wherever it is (docs/reference/security-pvfs.md).
 const secret = "SECRET"
 
 // onlyFor is in data that the members of one group may read.

@@ -170,7 +170,7 @@ func (d *Data) Size() (int64, error) {
 }
 
 // Sync puts the bytes on the disk, and the file's name, which may be new. Once that has failed, it fails with EIO until all
-// of the datafile is written again or truncated, see docs/pvfs-storage.md.
+// of the datafile is written again or truncated, see docs/internals/protocols/pvfs-storage.md.
 func (d *Data) Sync() error { return d.files.sync(d.file) }
 
 // Close gives it back.

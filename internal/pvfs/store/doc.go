@@ -9,5 +9,5 @@
 // syscall.Errno (ENOENT, EEXIST, ENOTEMPTY, ENODATA, ENOSPC, EROFS, EIO, ...), so errors.Is(err, fs.ErrNotExist) works and
 // proto.StatusOf gives the status. Damaged files never make the package panic.
 //
-// docs/pvfs-storage.md describes the records and the folders.
+// docs/internals/protocols/pvfs-storage.md describes the records and the folders.
 package store

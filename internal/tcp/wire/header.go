@@ -3,7 +3,7 @@
 // that arrives in pieces of any size.
 //
 // All integers are little endian. Source: OrangeFS, src/io/bmi/bmi_tcp/bmi-tcp.c,
-// and captured traffic of its programs (testdata). docs/protocol-tcp.md has the
+// and captured traffic of its programs (testdata). docs/internals/protocols/tcp.md has the
 // format in words.
 //
 // The package is pure: no I/O, clock or lock. The receiver's handling of messages

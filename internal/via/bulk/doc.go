@@ -12,6 +12,6 @@
 // A Transfer is one side of one message: events go in, actions come out. It has no I/O and no memory of the message. Its owner
 // sends the packets, gives the NIC its descriptors, and opens and closes memory. What the peer sends is checked here.
 //
-// testdata has transcripts, which can be read without knowing Go; docs/models/bulk.pml is a model of the rules. docs/protocol.md
+// testdata has transcripts, which can be read without knowing Go; docs/internals/models/bulk.pml is a model of the rules. docs/internals/protocols/via.md
 // describes the packets.
 package bulk

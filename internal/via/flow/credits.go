@@ -1,5 +1,5 @@
-// Package flow is the flow control of one connection, both directions: who may send how much. docs/models/credits.pml is a model of it, and
-// docs/protocol.md describes it.
+// Package flow is the flow control of one connection, both directions: who may send how much. docs/internals/models/credits.pml is a model of it, and
+// docs/internals/protocols/via.md describes it.
 package flow
 
 import (

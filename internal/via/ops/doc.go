@@ -22,6 +22,6 @@
 //	handles   numbers for operations, in packets
 //	limits    limits
 //
-// Each file uses only those below it. docs/protocol.md describes the protocol, docs/ownership.md
+// Each file uses only those below it. docs/internals/protocols/via.md describes the protocol, docs/internals/ownership.md
 // who owns which memory when.
 package ops

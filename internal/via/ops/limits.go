@@ -2,7 +2,7 @@ package ops
 
 import "github.com/viaduct-hpc/viaduct/internal/via/wire"
 
-// Protocol limits: both sides rely on them (docs/protocol.md).
+// Protocol limits: both sides rely on them (docs/internals/protocols/via.md).
 const (
 	// EagerBytesMax is the largest message that is sent without asking, and
 	// so the largest unexpected message. Devices with a small MTU have less.
@@ -27,7 +27,7 @@ const (
 	// EarlyBytesMaxPerPeer and EarlyMessagesMaxPerPeer bound the messages of one
 	// peer that wait for their receive. Beyond them its packets are still
 	// accepted, but their credits are withheld, so the peer can send at most as
-	// many more as receives are posted for it (docs/decisions/0002). The bytes
+	// many more as receives are posted for it (docs/internals/decisions/0002). The bytes
 	// are those of memory used here: a large message counts with its
 	// announcement only.
 	EarlyBytesMaxPerPeer    = 4 << 20

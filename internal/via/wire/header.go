@@ -1,7 +1,7 @@
 // Package wire is the packet format of the VIA method, version 1: what one
 // descriptor carries between two methods. It holds one file per packet kind,
 // each with a struct, Append, Parse and String, and nothing that acts on
-// packets; that is in methods/via. docs/protocol.md describes the format in
+// packets; that is in methods/via. docs/internals/protocols/via.md describes the format in
 // prose. `ls` of this folder is the protocol.
 //
 // All integers are little endian. Every packet starts with a Header.

@@ -59,9 +59,9 @@ func gather(t *testing.T, take func() *watch.Snapshot) map[string]*dto.MetricFam
 
 const pageMark = "## All metrics\n"
 
-// TestPage: docs/metrics.md lists all metrics, and their names follow Prometheus' conventions.
+// TestPage: docs/reference/metrics.md lists all metrics, and their names follow Prometheus' conventions.
 func TestPage(t *testing.T) {
-	const page = "../../../docs/metrics.md"
+	const page = "../../../docs/reference/metrics.md"
 	world(t, func() {
 		found := gather(t, watch.Take)
 		problems, err := promlint.NewWithMetricFamilies(slices.Collect(maps.Values(found))).Lint()

@@ -2,7 +2,7 @@
 // Append, Parse and String, and the layout of match bits.
 //
 // Every packet is one unexpected message of bmi, of class 0, whose tag is the packet's Kind.
-// Integers are little endian. docs/protocol-mpi.md describes the purpose and the order of the
+// Integers are little endian. docs/internals/protocols/mpi.md describes the purpose and the order of the
 // packets. internal/mpi/core handles them.
 //
 // The package is pure: no I/O, clock or lock. Parse does not trust its input, which comes from

@@ -201,7 +201,7 @@ func TestKinds(t *testing.T) {
 	assert.Equal(t, "CANCELLED", KindCancelled.String())
 }
 
-// slowBits is the layout as docs/protocol-mpi.md describes it.
+// slowBits is the layout as docs/internals/protocols/mpi.md describes it.
 func slowBits(context uint16, source, tag uint32) uint64 {
 	b := fmt.Sprintf("%016b%020b%028b", context, source, tag)
 	var bits uint64

@@ -47,7 +47,7 @@ func (o *jobOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.outFile, "outfile-pattern", "", "write the output of each process to a file: %r is its rank, %h its host")
 	f.StringVar(&o.errFile, "errfile-pattern", "", "the same for the standard error")
 	f.StringVar(&o.outPrefix, "output-filename", "", "write the output of each process to NAME.RANK.out and NAME.RANK.err")
-	f.StringVar(&o.trace, "trace", "", "write a trace of each process to a new folder, for Perfetto and bmi trace (docs/tracing.md)")
+	f.StringVar(&o.trace, "trace", "", "write a trace of each process to a new folder, for Perfetto and bmi trace (docs/guides/tracing.md)")
 	f.BoolVar(&o.keepGoing, "keep-going", false, "let the other processes go on when one dies")
 	f.BoolVar(&o.top, "top", false, "show the ranks and who waits for whom below the output, while the job runs; needs a terminal")
 	program.DurationFlag(f, &o.timeout, "timeout", 0, "end a job that runs longer, with exit code 124 and the stacks of its goroutines (0: never)")

@@ -13,7 +13,7 @@
 //
 // One owner at a time calls a Guard and everything that came from it.
 //
-// docs/security-udp.md says what this protects against and what not, and how to
+// docs/reference/security-udp.md says what this protects against and what not, and how to
 // make keys. The formats of packets are in package wire; the UDP NIC itself reads
 // and sends them.
 package secure

@@ -18,7 +18,7 @@ import (
 // stockServers are the numbers of servers for these tests.
 var stockServers = []int{1, 2, 4}
 
-// stockLacks are the abilities that stock servers lack, see docs/orangefs.md.
+// stockLacks are the abilities that stock servers lack, see docs/guides/orangefs.md.
 var stockLacks = map[fstest.Ability]string{
 	fstest.OneClass:    "the server adds what the mode gives the group to what it gives the owner, or others",
 	fstest.LongTargets: "the server answers with the first 256 bytes of a target",

@@ -27,7 +27,7 @@ func NeedCertificates(tb testing.TB) Install {
 	tb.Helper()
 	prefix := environ.Getenv(CertVariable)
 	if prefix == "" {
-		tb.Skipf("%s is not set: it names an installation of OrangeFS that was configured with --enable-security-cert, see docs/orangefs.md", CertVariable)
+		tb.Skipf("%s is not set: it names an installation of OrangeFS that was configured with --enable-security-cert, see docs/guides/orangefs.md", CertVariable)
 	}
 	o := Install{prefix: prefix}
 	program, err := os.ReadFile(o.Program(tb, "pvfs2-server"))

@@ -26,7 +26,7 @@ func Need(tb testing.TB) Install {
 	tb.Helper()
 	prefix := environ.Getenv(Variable)
 	if prefix == "" {
-		tb.Skipf("%s is not set: it names an installation of OrangeFS as docs/orangefs.md describes it, the folder that holds bin/", Variable)
+		tb.Skipf("%s is not set: it names an installation of OrangeFS as docs/guides/orangefs.md describes it, the folder that holds bin/", Variable)
 	}
 	o := Install{prefix: prefix}
 	o.keys = newKeys(tb, o)
@@ -42,7 +42,7 @@ func (o Install) Program(tb testing.TB, name string) string {
 			return path
 		}
 	}
-	tb.Fatalf("stock: %s is not in bin/ or sbin/ of %s=%s, see docs/orangefs.md", name, Variable, o.prefix)
+	tb.Fatalf("stock: %s is not in bin/ or sbin/ of %s=%s, see docs/guides/orangefs.md", name, Variable, o.prefix)
 	return ""
 }
 

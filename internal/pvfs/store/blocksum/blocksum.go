@@ -1,4 +1,4 @@
-// Package blocksum is the format of the files that have the checksums of datafiles' blocks (docs/pvfs-storage.md). It is pure: package
+// Package blocksum is the format of the files that have the checksums of datafiles' blocks (docs/internals/protocols/pvfs-storage.md). It is pure: package
 // store decides when a sum is written and what it proves.
 package blocksum
 

@@ -3,7 +3,7 @@
 //
 // Both sides prove their identity, either with certificates of a private CA or
 // with a shared key (see Files). Everything else about TLS is fixed: version 1.3,
-// no resumption, one application protocol. docs/security-tcps.md says what this
+// no resumption, one application protocol. docs/reference/security-tcps.md says what this
 // protects against and what not, and how to make the files.
 //
 // crypto/tls talks to a conduit, a net.Conn in memory. The handshake runs in its

@@ -18,7 +18,7 @@ import (
 )
 
 // idleBytesMax is the limit of memory for both ends of an idle connection
-// together, in bytes of heap. docs/security-tcps.md has the figure.
+// together, in bytes of heap. docs/reference/security-tcps.md has the figure.
 const idleBytesMax = 24 << 10
 
 func TestMemoryOfIdleConnections(t *testing.T) {

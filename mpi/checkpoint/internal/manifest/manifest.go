@@ -1,5 +1,5 @@
 // Package manifest is the form of a checkpoint's manifest, the small file that says what lies where in
-// the file with the data: docs/checkpoint.md describes it byte by byte. A checkpoint exists if and only
+// the file with the data: docs/internals/protocols/checkpoint.md describes it byte by byte. A checkpoint exists if and only
 // if it has a manifest.
 //
 // manifest.go has the types and what must hold for them, wire.go their form as bytes, and names.go the

@@ -2,7 +2,7 @@
 // atomic accesses to files that have none of their own. Rank 0 has it (state.go, pure), and serves
 // the others through messages (desk.go), one request after another. So every request sees those
 // before it, whatever the order in which processes run
-// (docs/decisions/0037-the-shared-pointer-is-a-service.md).
+// (docs/internals/decisions/0037-the-shared-pointer-is-a-service.md).
 package shared
 
 import (
