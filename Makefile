@@ -45,7 +45,7 @@ soak: ## run everything at full length, then fresh seeds, fuzzing and load, for 
 	$(GO) run ./tools/checks soak --hours $(HOURS) $(if $(ONLY),--only $(ONLY))
 
 hosts: ## run the tests that need several hosts, but those of bench; they fail where namespaces are not allowed
-	VIADUCT_NETNS=must $(GO) test -count=1 -timeout=5m $$($(GO) list -test -f '{{.ImportPath}} {{join .Deps " "}}' ./... \
+	VIADUCT_MUST=namespaces,ip $(GO) test -count=1 -timeout=5m $$($(GO) list -test -f '{{.ImportPath}} {{join .Deps " "}}' ./... \
 		| grep '^[^ ]*\.test ' | grep -E ' $(MODULE)/internal/netns( |$$)' | sed 's/\.test .*//' | grep -v '/bench$$')
 
 bench: ## measure beside other libraries and write docs/performance

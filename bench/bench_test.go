@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 )
 
@@ -272,7 +273,7 @@ func TestCrowdExchanges(t *testing.T) {
 	cores, err := perf.ParsePin("on")
 	require.NoError(t, err)
 	if !cores.Pinned {
-		t.Skip("a crowd on two cores needs two cores")
+		need.Unless(t, need.Cores, errors.New("this needs two"))
 	}
 	got, err := crowdContender(config{point: time.Millisecond, cores: cores}).run(context.Background())
 	require.NoError(t, err)

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 	"github.com/viaduct-hpc/viaduct/internal/programs"
 )
@@ -70,19 +72,17 @@ func TestBesideBusyProcesses(t *testing.T) {
 	cores, err := perf.ParsePin("on")
 	require.NoError(t, err)
 	if !cores.Pinned {
-		t.Skip("needs two processors")
+		need.Unless(t, need.Cores, errors.New("this needs two"))
 	}
 	t.Chdir("..") // where the sources are
 	cfg := config{self: thisProgram(t), mpi: t.TempDir(), work: t.TempDir(), point: time.Millisecond, cores: cores}
 	require.NoError(t, programs.Build(cfg.mpi, "cmd/mpiexec"))
 	program, err := compileC(t.Context(), cfg, "busy")
-	if err != nil {
-		t.Skip(err)
-	}
+	need.Unless(t, "cc", err)
 	for _, n := range []neighbourhood{{busy: 2}, {busy: 1, apart: true}} {
 		t.Run(n.String(), func(t *testing.T) {
-			if n.apart && !find("taskset") {
-				t.Skip("taskset is not installed")
+			if n.apart {
+				need.Program(t, "taskset")
 			}
 			stop, err := n.startBusy(cfg, program)
 			require.NoError(t, err)

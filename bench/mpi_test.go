@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 	"github.com/viaduct-hpc/viaduct/internal/programs"
 )
@@ -100,7 +102,7 @@ func TestMPIsAreMeasured(t *testing.T) {
 	cores, err := perf.ParsePin("on")
 	require.NoError(t, err)
 	if !cores.Pinned {
-		t.Skip("two ranks on two cores need two cores")
+		need.Unless(t, need.Cores, errors.New("this needs two"))
 	}
 	t.Chdir("..") // where the sources are
 	cfg := config{sizes: allSizes, mpi: t.TempDir(), work: t.TempDir(), point: time.Millisecond, cores: cores}
@@ -108,7 +110,7 @@ func TestMPIsAreMeasured(t *testing.T) {
 	for _, c := range sortContenders(t.Context(), cfg) {
 		t.Run(c.name, func(t *testing.T) {
 			if c.missing != "" && c.name != sortName(oursMPI) {
-				t.Skip(c.missing)
+				need.Unless(t, need.Peers, errors.New(c.missing))
 			}
 			require.Empty(t, c.missing)
 			got, err := c.run(t.Context())
@@ -125,7 +127,7 @@ func TestMPIsAreMeasured(t *testing.T) {
 	for _, c := range []contender{oursMPIContender(cfg), mpiContender(t.Context(), cfg, openMPI), mpiContender(t.Context(), cfg, mpich)} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.missing != "" {
-				t.Skip(c.missing)
+				need.Unless(t, need.Peers, errors.New(c.missing))
 			}
 			got, err := c.run(t.Context())
 			require.NoError(t, err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/internal/mpiperf"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 	"github.com/viaduct-hpc/viaduct/internal/programs"
 )
@@ -64,7 +66,7 @@ func TestOneSidedOperationsAreMeasured(t *testing.T) {
 	cores, err := perf.ParsePin("on")
 	require.NoError(t, err)
 	if !cores.Pinned {
-		t.Skip("two ranks on two cores need two cores")
+		need.Unless(t, need.Cores, errors.New("this needs two"))
 	}
 	t.Chdir("..") // where the sources are
 	cfg := config{mpi: t.TempDir(), work: t.TempDir(), point: time.Millisecond, cores: cores}
@@ -81,7 +83,7 @@ func TestOneSidedOperationsAreMeasured(t *testing.T) {
 		names = append(names, c.name)
 		t.Run(c.name, func(t *testing.T) {
 			if c.missing != "" {
-				t.Skip(c.missing)
+				need.Unless(t, need.Peers, errors.New(c.missing))
 			}
 			got, err := c.run(t.Context())
 			require.NoError(t, err)

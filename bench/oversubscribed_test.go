@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 	"github.com/viaduct-hpc/viaduct/internal/programs"
 )
@@ -77,7 +79,7 @@ func TestMoreRanksThanProcessors(t *testing.T) {
 		names = append(names, c.name)
 		t.Run(c.name, func(t *testing.T) {
 			if c.missing != "" && c.name != manyName(oursMPI) {
-				t.Skip(c.missing)
+				need.Unless(t, need.Peers, errors.New(c.missing))
 			}
 			got, err := c.run(t.Context())
 			require.NoError(t, err)
@@ -97,9 +99,8 @@ func TestHeatInCIsTheSerialOne(t *testing.T) {
 	for _, name := range []string{openMPI, mpich} {
 		t.Run(name, func(t *testing.T) {
 			p := mpiPrograms[name]
-			if !find(p.compiler, p.launcher) {
-				t.Skip(notInstalled)
-			}
+			need.Program(t, p.compiler)
+			need.Program(t, p.launcher)
 			program := filepath.Join(t.TempDir(), "heat")
 			text, err := exec.Command(p.compiler, "-O2", "-Wall", "-Wextra", "-Werror", "-o", program, "peers/heat.c").CombinedOutput()
 			require.NoError(t, err, "%s", text)

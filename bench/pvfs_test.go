@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 	"github.com/viaduct-hpc/viaduct/internal/programs"
 )
@@ -98,7 +100,7 @@ func TestFileSystemsAreMeasured(t *testing.T) {
 	cores, err := perf.ParsePin("on")
 	require.NoError(t, err)
 	if !cores.Pinned {
-		t.Skip("two servers on two cores need two cores")
+		need.Unless(t, need.Cores, errors.New("this needs two"))
 	}
 	t.Chdir("..") // where the sources are
 	bin := t.TempDir()
@@ -111,7 +113,7 @@ func TestFileSystemsAreMeasured(t *testing.T) {
 	for _, c := range prepare(t.Context(), cfg) {
 		t.Run(c.name, func(t *testing.T) {
 			if c.missing != "" {
-				t.Skip(c.missing)
+				need.Unless(t, need.Peers, errors.New(c.missing))
 			}
 			got, err := c.run(t.Context())
 			require.NoError(t, err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/programs"
 )
 
@@ -51,7 +53,7 @@ func TestSampleSortsAgree(t *testing.T) {
 	cfg := config{work: t.TempDir()}
 	others := sortersInC(t, cfg)
 	if len(others) == 0 {
-		t.Skip("neither Open MPI nor MPICH is installed (Debian: libopenmpi-dev, libmpich-dev)")
+		need.Unless(t, need.Peers, errors.New("neither Open MPI nor MPICH is installed"))
 	}
 	require.NoError(t, programs.Build(cfg.work, "cmd/mpiexec", "examples/mpi/samplesort"))
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/bmi/bmitest"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/plugins/process"
 	"github.com/viaduct-hpc/viaduct/internal/plugins/trust"
 	"github.com/viaduct-hpc/viaduct/plugins"
@@ -67,9 +68,7 @@ func TestRefused(t *testing.T) {
 		"of another user": {
 			path: func(t *testing.T) string {
 				p := good(t)
-				if os.Geteuid() != 0 {
-					t.Skip("only root can give files away")
-				}
+				need.AsRoot(t)
 				require.NoError(t, os.Chown(p, 12345, -1))
 				return p
 			},

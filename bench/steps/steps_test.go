@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/internal/need"
 )
 
 // TestTrace executes the real program. The counts are those of code and compiler, so they have limits that no load can break; they
@@ -25,7 +27,7 @@ func TestTrace(t *testing.T) {
 	require.NoError(t, err, string(out))
 	phases, err := traceOurs(program, false)
 	if errors.Is(err, unix.EPERM) {
-		t.Skip("skipped: this process may not trace others: ", err)
+		need.Unless(t, need.Trace, err)
 	}
 	require.NoError(t, err)
 	limits := []struct {
@@ -50,9 +52,7 @@ func TestOtherMPIs(t *testing.T) {
 	for name, m := range mpiLibraries {
 		t.Run(name, func(t *testing.T) {
 			for _, command := range []string{m.compiler, m.launcher[0]} {
-				if _, err := exec.LookPath(command); err != nil {
-					t.Skip("skipped: ", err)
-				}
+				need.Program(t, command)
 			}
 			self := filepath.Join(t.TempDir(), "steps")
 			out, err := exec.Command("go", "build", "-o", self, ".").CombinedOutput()
@@ -61,7 +61,7 @@ func TestOtherMPIs(t *testing.T) {
 			count.Dir = "../.."
 			out, err = count.CombinedOutput()
 			if strings.Contains(string(out), unix.EPERM.Error()) {
-				t.Skip("skipped: this process may not trace others: ", string(out))
+				need.Unless(t, need.Trace, errors.New(string(out)))
 			}
 			require.NoError(t, err, string(out))
 			for _, phase := range []string{"MPI_Irecv", "MPI_Isend", "MPI_Waitall of receives"} {

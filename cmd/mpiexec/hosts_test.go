@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/internal/mpi/pmi/slurmtest"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/netns"
 )
 
@@ -23,9 +24,7 @@ import (
 func namespaces(t *testing.T, n int) (list, rsh string) {
 	t.Helper()
 	for _, program := range []string{"nsenter", "unshare"} {
-		if _, err := exec.LookPath(program); err != nil {
-			netns.Skip(t, fmt.Errorf("%s is not installed (Debian: util-linux)", program))
-		}
+		need.Program(t, program)
 	}
 	dir := t.TempDir()
 	for i, h := range netns.New(t, netns.Options{Hosts: n, Join: netns.Switch}).Hosts {
@@ -83,20 +82,8 @@ func TestMethodsBetweenHosts(t *testing.T) {
 // sshd starts an SSH server of its own on this machine, and returns the command for -rsh that uses it.
 func sshd(t *testing.T) (rsh string) {
 	t.Helper()
-	server, err := exec.LookPath("/usr/sbin/sshd")
-	for _, program := range []string{"ssh", "ssh-keygen"} {
-		if err == nil {
-			_, err = exec.LookPath(program)
-		}
-	}
-	switch {
-	case err == nil:
-	case os.Getenv("VIADUCT_SSHD") == "must":
-		t.Fatalf("%v (Debian: openssh-server), and VIADUCT_SSHD=must wants it", err)
-	default:
-		t.Skipf("%v (Debian: openssh-server)", err)
-	}
-	return startSSHD(t, server)
+	need.Program(t, "ssh")
+	return startSSHD(t, need.Program(t, "sshd"), need.Program(t, "ssh-keygen"))
 }
 
 // TestOverSSH uses ssh as a user would, but for its options.
@@ -124,13 +111,14 @@ func TestOverSSH(t *testing.T) {
 
 // TestInAnAllocation: inside salloc, mpiexec uses the whole allocation, through srun.
 func TestInAnAllocation(t *testing.T) {
+	salloc := need.Program(t, "salloc")
 	env := slurmtest.Start(t, 4)
 	self, err := os.Executable()
 	require.NoError(t, err)
 	inside := func(t *testing.T, args ...string) (out, errs string, err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), waitMax)
 		defer cancel()
-		cmd := exec.CommandContext(ctx, "salloc", append([]string{"--quiet", "--nodes=4", "--ntasks-per-node=2", "--overcommit", self}, args...)...)
+		cmd := exec.CommandContext(ctx, salloc, append([]string{"--quiet", "--nodes=4", "--ntasks-per-node=2", "--overcommit", self}, args...)...)
 		cmd.Env = append(append(os.Environ(), mainVariable+"=1"), env...)
 		var said bytes.Buffer
 		cmd.Stderr = &said // srun may say that it binds nothing

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/viaduct-hpc/viaduct/internal/mpi/pmi"
-	"github.com/viaduct-hpc/viaduct/internal/mpi/pmi/hydratest"
 	"github.com/viaduct-hpc/viaduct/internal/mpi/pmi/pmixtest"
 	"github.com/viaduct-hpc/viaduct/internal/mpi/pmi/slurmtest"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	_ "github.com/viaduct-hpc/viaduct/methods/tcp"
 	_ "github.com/viaduct-hpc/viaduct/methods/via"
@@ -133,7 +133,7 @@ func under(t *testing.T, what string, env []string, launcher string, args ...str
 }
 
 func TestOurMPIUnderHydra(t *testing.T) {
-	checkSum(t, under(t, "sum", nil, hydratest.Path(t), "-n", "4"))
+	checkSum(t, under(t, "sum", nil, need.Program(t, "mpiexec.hydra"), "-n", "4"))
 }
 
 func TestOurMPIUnderSlurm(t *testing.T) {

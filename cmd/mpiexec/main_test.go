@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/viaduct-hpc/viaduct/internal/mpi/launch"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
@@ -89,10 +90,7 @@ func TestTooFewDescriptors(t *testing.T) {
 
 // A program of another MPI, which does not know this launcher.
 func TestAProgramOfMPICH(t *testing.T) {
-	mpicc, err := exec.LookPath("mpicc.mpich")
-	if err != nil {
-		t.Skip("mpicc.mpich is not installed (Debian: libmpich-dev)")
-	}
+	mpicc := need.Program(t, "mpicc.mpich")
 	binary := filepath.Join(t.TempDir(), "sum")
 	text, err := exec.Command(mpicc, "-o", binary, "testdata/sum.c").CombinedOutput()
 	require.NoError(t, err, "%s", text)

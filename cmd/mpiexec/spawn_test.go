@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/internal/mpi/pmi"
-	"github.com/viaduct-hpc/viaduct/internal/mpi/pmi/hydratest"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/mpi"
 )
 
@@ -81,7 +81,7 @@ func TestSpawn(t *testing.T) {
 }
 
 func TestSpawnUnderHydra(t *testing.T) {
-	hydra := hydratest.Path(t)
+	hydra := need.Program(t, "mpiexec.hydra")
 	for _, version := range []string{"1", "2"} {
 		t.Run("PMI-"+version, func(t *testing.T) {
 			checkSpawn(t, under(t, "spawn", []string{pmi.VersionEnv + "=" + version}, hydra, "-n", "2"))

@@ -22,12 +22,12 @@ import (
 )
 
 // startSSHD starts an SSH server with keys and settings of its own, on loopback, until the test ends.
-func startSSHD(t *testing.T, server string) (rsh string) {
+func startSSHD(t *testing.T, server, keygen string) (rsh string) {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755)) // sshd wants no folder that others can change
 	for _, key := range []string{"host", "user"} {
-		out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(dir, key)).CombinedOutput()
+		out, err := exec.Command(keygen, "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(dir, key)).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
 	port := freeport.TCP(t)

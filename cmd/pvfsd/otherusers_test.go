@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 )
 
 // ownerID is the user that runs a server.
@@ -18,9 +19,7 @@ const ownerID = 31339
 // TestServeAsAUserForOthers: a server that does not run as root serves other users if they list the server's user as
 // trusted.
 func TestServeAsAUserForOthers(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can start a process as another user")
-	}
+	need.AsRoot(t)
 	root, err := os.MkdirTemp("", "viaduct-test-")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(root) })

@@ -29,6 +29,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/plugins/process"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/methods/methodtest"
@@ -41,27 +42,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // interpreter is the Python in the plugin's first line, for which Debian has gRPC.
 const interpreter = "/usr/bin/python3"
 
-// mustVariable set to "must" forbids the tests to skip, as netns.MustVariable does.
-const mustVariable = "VIADUCT_PYTHON"
-
-// needPython skips the test if the plugin cannot run.
-func needPython(t *testing.T) {
-	t.Helper()
-	out, err := exec.Command(interpreter, "-c", "import grpc, google.protobuf, cryptography").CombinedOutput()
-	if err == nil {
-		return
-	}
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	why := "no Python with gRPC (apt-get install python3-grpcio python3-protobuf python3-cryptography)"
-	if os.Getenv(mustVariable) == "must" {
-		t.Fatalf("%s: %v: %s; %s=must forbids to skip", why, err, lines[len(lines)-1], mustVariable)
-	}
-	t.Skipf("%s: %v: %s", why, err, lines[len(lines)-1])
-}
-
 func load(t *testing.T, o plugins.Options) *plugins.Plugin {
 	t.Helper()
-	needPython(t)
+	need.Python(t, "grpc", "google.protobuf", "cryptography")
 	path, err := filepath.Abs("bmi-method-pyloop")
 	require.NoError(t, err)
 	p, err := plugins.Load(t.Context(), path, o)
@@ -163,14 +146,14 @@ func TestKilled(t *testing.T) {
 // TestHeld: a session reads no more from its program than it can pass on. It took everything that the program posted, 16 MiB at a
 // time, and kept it until there were receives.
 func TestHeld(t *testing.T) {
-	needPython(t)
+	need.Python(t, "grpc", "google.protobuf", "cryptography")
 	out, err := exec.Command(interpreter, "held.py").CombinedOutput()
 	require.NoError(t, err, string(out))
 }
 
 // TestByHand: a user who starts the plugin gets an explanation.
 func TestByHand(t *testing.T) {
-	needPython(t)
+	need.Python(t, "grpc", "google.protobuf", "cryptography")
 	out, err := exec.Command("./bmi-method-pyloop").CombinedOutput()
 	require.Error(t, err)
 	require.Contains(t, string(out), "bmi plugins check")
@@ -185,7 +168,7 @@ type program struct {
 
 func start(t *testing.T, env ...string) *program {
 	t.Helper()
-	needPython(t)
+	need.Python(t, "grpc", "google.protobuf", "cryptography")
 	ours, theirs, err := os.Pipe()
 	require.NoError(t, err)
 	p := &program{cmd: exec.Command("./bmi-method-pyloop"), alive: theirs}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 
 	_ "github.com/viaduct-hpc/viaduct/bmi/bmitest"
 	"github.com/viaduct-hpc/viaduct/internal/logtext"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
@@ -264,7 +266,7 @@ func TestPerfTable(t *testing.T) {
 
 func TestPerfLimits(t *testing.T) {
 	if cores, err := perf.AllowedCores(); err != nil || len(cores) < 2 {
-		t.Skip("two processes that spin need two cores")
+		need.Unless(t, need.Cores, errors.New("this needs two"))
 	}
 	r := bmiRun(t, "perf", "mem", "--json", "--time", "2ms", "--test", "limit,limit-socket,limit-udp", "--size", "0,4KiB")
 	require.Equal(t, ExitOK, r.code, r.err.String())

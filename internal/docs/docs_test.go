@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,8 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/viaduct-hpc/viaduct/internal/netns"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/programs"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/fuse/fusetest"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
@@ -27,9 +27,6 @@ var built = []string{
 	"cmd/bmi", "cmd/bmi-method-via", "cmd/mpibench", "cmd/mpiexec", "cmd/pvfs", "cmd/pvfsd",
 	"examples/mpi/checkpoint", "examples/mpi/heat", "examples/mpi/hello", "examples/plugin-go",
 }
-
-// mustVariable set to "must" forbids to skip commands because a program is missing.
-const mustVariable = "VIADUCT_DOCS"
 
 // pages returns the blocks of README.md and of the pages below docs, by page, and what is wrong with their marks.
 func pages(t *testing.T) (names []string, byPage map[string][]Block, wrong []Problem) {
@@ -68,9 +65,7 @@ func TestBlocksHaveMarks(t *testing.T) {
 
 // TestCommands runs the commands of all pages. A page is a session: its commands run one after the other, in one shell.
 func TestCommands(t *testing.T) {
-	if _, err := exec.LookPath("ip"); err != nil {
-		netns.Skip(t, fmt.Errorf("no ip(8) here: %w", err))
-	}
+	need.Program(t, "ip")
 	names, byPage, _ := pages(t)
 	bin := t.TempDir()
 	require.NoError(t, programs.Build(bin, built...))
@@ -118,7 +113,7 @@ func runPage(t *testing.T, s *Session, blocks []Block) {
 	output, err := s.Run(ctx, Script(blocks, func(b Block) string { return skipped[b.Line] }))
 	var cannot *CannotError
 	if errors.As(err, &cannot) {
-		netns.Skip(t, err)
+		need.Unless(t, need.Namespaces, err)
 	}
 	if ctx.Err() != nil {
 		t.Errorf("%s did not end within %v, and was killed", s.Page, wallclock.Patience)
@@ -138,20 +133,20 @@ func cannot(t *testing.T, b Block) string {
 	if b.Mark.Slow && testing.Short() {
 		return "not in the fast tier"
 	}
-	for _, need := range b.Mark.Needs {
+	for _, what := range b.Mark.Needs {
 		var err error
-		if strings.HasPrefix(need, "/") {
-			_, err = os.Stat(need)
+		if what == need.FUSE {
+			err = fusetest.Try()
 		} else {
-			_, err = exec.LookPath(need)
+			err = need.Missing(what)
 		}
 		if err == nil {
 			continue
 		}
-		if os.Getenv(mustVariable) == "must" {
-			t.Errorf("%s:%d: %v; %s=must forbids to skip", b.Page, b.Line, err, mustVariable)
+		if need.Must(what) {
+			t.Errorf("%s:%d: needs %s: %v; %s forbids to skip", b.Page, b.Line, what, err, need.MustVariable)
 		}
-		return err.Error()
+		return fmt.Sprintf("needs %s: %v", what, err)
 	}
 	return ""
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/viaduct-hpc/viaduct/internal/netns"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 )
 
 // session runs the commands of a page that a test makes.
@@ -25,7 +25,7 @@ func session(t *testing.T, text string) (problems []Problem, err error) {
 	defer func() { require.NoError(t, os.RemoveAll(s.Work)) }()
 	output, err := s.Run(t.Context(), Script(blocks, func(Block) string { return "" }))
 	if _, ok := errors.AsType[*CannotError](err); ok {
-		netns.Skip(t, err)
+		need.Unless(t, need.Namespaces, err)
 	}
 	return Compare(blocks, output, func(Block) bool { return true }), err
 }

@@ -11,27 +11,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
-// mustVariable set to "must" forbids the tests to skip, as netns.MustVariable does.
-const mustVariable = "VIADUCT_QEMU"
-
 // emulator is the path of qemu-user for arm64.
-func emulator(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{"qemu-aarch64", "qemu-aarch64-static"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	const missing = "qemu-aarch64 is not installed (Debian: qemu-user)"
-	if os.Getenv(mustVariable) == "must" {
-		t.Fatalf("%s, and %s=must wants it", missing, mustVariable)
-	}
-	t.Skip(missing)
-	return ""
-}
+func emulator(t *testing.T) string { return need.Program(t, "qemu-aarch64", "qemu-aarch64-static") }
 
 // compile runs the go command for arm64 in the root of the module, as tests without the race detector do.
 func compile(t *testing.T, args ...string) {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/need"
 )
 
 // TestFiles: a file that others can use is refused, with a hint what to do.
@@ -57,9 +59,7 @@ func TestFiles(t *testing.T) {
 
 // TestOwner: a file of another user may contain a secret that both share, but not grant rights.
 func TestOwner(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can make a file of another user")
-	}
+	need.AsRoot(t)
 	path := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(path, []byte("k"), 0o600))
 	require.NoError(t, os.Chown(path, 31337, 31337))

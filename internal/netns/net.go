@@ -9,12 +9,13 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"sync"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/viaduct-hpc/viaduct/internal/environ"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 )
 
 // Join is the way in which hosts are joined.
@@ -56,7 +57,7 @@ func New(t testing.TB, opts Options) *Net {
 	t.Helper()
 	n, err := Open(opts)
 	if why := (*CannotError)(nil); errors.As(err, &why) {
-		Skip(t, err)
+		need.Unless(t, need.Namespaces, err)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -65,19 +66,20 @@ func New(t testing.TB, opts Options) *Net {
 	return n
 }
 
-// MustVariable is the environment variable that, set to "must", forbids tests to skip
-// because hosts cannot be made: on machines where hosts are known to be possible, a
-// skipped test must not count as passed.
-const MustVariable = "VIADUCT_NETNS"
-
-// Skip skips a test because hosts cannot be made, or fails it if they are required.
-func Skip(t testing.TB, why error) {
+// Need skips a test, or fails it, where hosts cannot be made.
+func Need(t testing.TB) {
 	t.Helper()
-	if environ.Getenv(MustVariable) == "must" {
-		t.Fatalf("%v; %s=must forbids to skip", why, MustVariable)
-	}
-	t.Skip(why)
+	need.Unless(t, need.Namespaces, try())
 }
+
+// try makes a host once, and returns why it cannot.
+var try = sync.OnceValue(func() error {
+	n, err := Open(Options{})
+	if err == nil {
+		n.Close()
+	}
+	return err
+})
 
 // A CannotError says why hosts cannot be made on this machine.
 type CannotError struct {

@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -9,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/viaduct-hpc/viaduct/internal/need"
 )
 
 // roleVariable makes the test program do something other than testing.
@@ -34,7 +37,7 @@ func openTestLimits(t *testing.T, size int) *Limits {
 	cores, err := ParsePin("on")
 	require.NoError(t, err)
 	if !cores.Pinned {
-		t.Skip("two processes that spin need two cores")
+		need.Unless(t, need.Cores, errors.New("this needs two"))
 	}
 	t.Setenv(roleVariable, "follower")
 	l, err := OpenLimits(SelfCommand(), cores, size)

@@ -139,13 +139,16 @@ func measured(body *ast.BlockStmt) map[string]bool {
 }
 
 // isSince reports whether a call is time.Since.
-func isSince(e *ast.CallExpr) bool {
+func isSince(e *ast.CallExpr) bool { return isCall(e, "time", "Since") }
+
+// isCall reports whether a call is that of a function of a package.
+func isCall(e *ast.CallExpr, pkg, name string) bool {
 	sel, ok := e.Fun.(*ast.SelectorExpr)
 	if !ok {
 		return false
 	}
 	x, ok := sel.X.(*ast.Ident)
-	return ok && x.Name == "time" && sel.Sel.Name == "Since"
+	return ok && x.Name == pkg && sel.Sel.Name == name
 }
 
 // failsTest reports whether a block fails the test.

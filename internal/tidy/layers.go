@@ -92,8 +92,8 @@ var layerTable = []layer{
 	{"mpi/internal/share", []string{"mpi/errclass"}},
 	{"mpi/rma", []string{"bmi/about", "mpi", "mpi/internal/bridge", "internal/mpi/core", "mpi/attr", "mpi/info", "mpi/datatype", "mpi/errclass", "mpi/rma/...", "internal/spin", "internal/move", "mpi/internal/share"}},
 	{"internal/mpi/pmi/wire", nil},
-	{"internal/mpi/pmi/slurmtest", []string{"internal/environ", "internal/freeport"}},
-	{"internal/mpi/pmi/pmixtest", []string{"internal/environ"}},
+	{"internal/mpi/pmi/slurmtest", []string{"internal/need", "internal/freeport"}},
+	{"internal/mpi/pmi/pmixtest", []string{"internal/need"}},
 	{"internal/mpi/pmi/...", []string{"mpi/boot", "mpi/errclass", "internal/mpi/pmi/...", "internal/mpi/pmi", "internal/sharedkey", "internal/environ"}},
 	{"internal/mpi/launch/command", []string{"internal/mpi/launch", "internal/mpi/launch/hosts", "internal/dashes", "internal/version", "internal/environ", "internal/cli/program", "internal/trace", "internal/watch/gather", "internal/watch/term"}},
 	{"internal/mpi/launch/tree/wire", nil},
@@ -143,13 +143,14 @@ var layerTable = []layer{
 	{"internal/pvfs/server", []string{"bmi", "internal/pvfs/rpc", "internal/pvfs/refusal", "internal/pvfs/store", "pvfs/config", "pvfs/credential", "pvfs/usercert", "internal/pvfs/ldapusers", "internal/pvfs/stripe", "internal/pvfs/datatype", "pvfs/proto", "internal/buffers", "bmi/about", "internal/watch"}},
 	{"pvfs/client", []string{"bmi", "internal/fault", "internal/pvfs/rpc", "pvfs/config", "pvfs/credential", "pvfs/usercert", "internal/pvfs/stripe", "internal/pvfs/datatype", "pvfs/proto", "internal/buffers"}},
 	{"internal/pvfs/fuse", []string{"pvfs/client", "pvfs/proto"}},
+	{"internal/pvfs/fuse/fusetest", []string{"internal/pvfs/fuse", "internal/need"}},
 	// Test helpers: the suite knows no file system but its own model, and pvfstest links the methods on which its servers
 	// listen.
 	{"internal/pvfs/fstest", []string{"internal/sim", "internal/race"}},
 	{"internal/pvfs/replay", []string{"bmi", "pvfs/proto", "internal/environ"}},
 	{"internal/pvfs/fstest/clientfs", []string{"internal/pvfs/fstest", "pvfs/client"}},
 	{"internal/pvfs/interop", nil}, // tests only
-	{"internal/pvfs/pvfstest/stock", []string{"internal/freeport", "pvfs/config", "pvfs/credential", "internal/pvfs/certtest", "internal/pvfs/ldapusers/ldaptest", "internal/environ"}},
+	{"internal/pvfs/pvfstest/stock", []string{"internal/need", "internal/freeport", "pvfs/config", "pvfs/credential", "internal/pvfs/certtest", "internal/pvfs/ldapusers/ldaptest", "internal/environ"}},
 	{"internal/pvfs/pvfstest/memory", nil},
 	{"internal/pvfs/badday", nil},
 	{"internal/pvfs/pvfstest", []string{"bmi", "bmi/...", "pvfs/...", "internal/pvfs/...", "_ methods/..."}},
@@ -196,7 +197,7 @@ var layerTable = []layer{
 	{"internal/trace/...", []string{"internal/trace", "internal/trace/..."}},
 	{"internal/tiers", nil},
 	{"internal/references", nil},
-	{"internal/netns", []string{"internal/environ"}},
+	{"internal/netns", []string{"internal/environ", "internal/need"}},
 	{"internal/relay", nil},
 	{"internal/perf/...", []string{"bmi", "bmi/netstats", "internal/perf/...", "internal/units"}},
 	{"internal/mpiperf/...", []string{"internal/cli/program", "mpi/...", "internal/mpiperf/...", "internal/perf/...", "internal/environ"}},
@@ -208,6 +209,7 @@ var layerTable = []layer{
 	{"internal/version", nil},
 	{"internal/units", nil},
 	{"internal/environ", nil},
+	{"internal/need", []string{"internal/environ"}},
 	{"internal/cli/manner", []string{"internal/cli/program"}}, // for tests
 	{"internal/cli/program", []string{"bmi", "internal/version", "internal/environ", "internal/units", "internal/trace"}},
 	{"internal/cli/pvfs", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/client", "pvfs/credential", "pvfs/usercert", "internal/pvfs/rpc", "internal/pvfs/fuse", "pvfs/config", "pvfs/proto", "internal/environ", "internal/units", "internal/cli/top", "internal/watch", "internal/watch/table", "internal/watch/view"}},
@@ -224,10 +226,10 @@ var layerTable = []layer{
 	{"bench/steps/traced", []string{"bmi", "mpi", "mpi/boot", "internal/nic/shm", "_ methods/..."}},
 	{"bench/steps/...", []string{"bmi", "mpi", "mpi/boot", "_ methods/..."}},
 	{"bench/...", []string{"bmi", "mpi", "mpi/checkpoint", "plugins", "pvfs/client", "pvfs/config", "pvfs/proto", "internal/pvfs/datatype", "internal/tcp/wire", "bench/...", "internal/netns", "internal/perf/...", "_ methods/..."}},
-	{"examples/...", []string{"internal/mpi/pmi/hydratest", "internal/programs", "internal/logtext", "bmi", "mpi/...", "plugins", "examples/...", "_ methods/...", "_ watch"}},
+	{"examples/...", []string{"internal/need", "internal/programs", "internal/logtext", "bmi", "mpi/...", "plugins", "examples/...", "_ methods/...", "_ watch"}},
 	{"tools/browser", nil}, // a module of its own, tests only
 	{"tools/dist", []string{"internal/cli", "internal/cli/pvfs", "internal/cli/pvfsd", "internal/mpiperf/command", "internal/version", "internal/mpi/launch/command"}}, // a module of its own
-	{"tools/...", []string{"internal/tidy", "internal/tiers", "internal/references", "mpi/datatype", "mpi/reduce", "internal/docs"}},
+	{"tools/...", []string{"internal/need", "internal/tidy", "internal/tiers", "internal/references", "mpi/datatype", "mpi/reduce", "internal/docs"}},
 }
 
 func layers(t *Tree) (problems []Problem) {

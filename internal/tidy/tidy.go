@@ -2,7 +2,7 @@
 // (layers.go), which packages programs outside may import (published.go), which are pure (pure.go), that mentioned documents exist (links.go), and so
 // do the tests and packages in command lines (commands.go), that tables are complete (tables.go),
 // that the page on testing and the packages agree (tested.go), that no test fails because something
-// was slow (clock.go), that environment variables are in one table (environ.go), and small rules, for
+// was slow (clock.go), that environment variables are in one table (environ.go), that tests say what they need of the machine before they start anything (needs.go), and small rules, for
 // example that every package has a comment (small.go).
 // Its test applies them to the whole repository; no shipped code imports it.
 //
@@ -93,6 +93,7 @@ func Rules() []Rule {
 		{"tested", tested},
 		{"clock", clock},
 		{"environment", environment},
+		{"needs", needs},
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/netns"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/methods/tcp"
@@ -235,7 +236,7 @@ func vanish(t *testing.T, conn syscall.Conn) {
 		no = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_REPAIR, 1)
 	}))
 	if errors.Is(no, unix.EPERM) {
-		t.Skipf("may not take a socket away silently (TCP_REPAIR): %v", no)
+		need.Unless(t, need.Root, fmt.Errorf("a socket may not be taken away silently (TCP_REPAIR): %w", no))
 	}
 	require.NoError(t, no)
 	require.NoError(t, conn.(io.Closer).Close())

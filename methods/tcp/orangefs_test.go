@@ -23,6 +23,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/freeport"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	_ "github.com/viaduct-hpc/viaduct/methods/tcp"
 )
 
@@ -53,7 +54,7 @@ func needOrangeFS(t *testing.T) orangefs {
 	t.Helper()
 	prefix := os.Getenv(orangefsVariable)
 	if prefix == "" {
-		t.Skipf("%s is not set: it names an installation of OrangeFS as docs/guides/orangefs.md describes it, the folder that holds bin/", orangefsVariable)
+		need.Unless(t, need.OrangeFS, fmt.Errorf("%s does not name an installation, the folder that holds bin/ (docs/guides/orangefs.md)", orangefsVariable))
 	}
 	return orangefs{prefix}
 }

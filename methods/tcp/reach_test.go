@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/methods/tcp"
 )
 
@@ -27,13 +28,8 @@ func freshPort(t *testing.T) string {
 
 // TestReach connects in every way in which an endpoint can be addressed.
 func TestReach(t *testing.T) {
+	need.Loopback6(t)
 	port, nobody := freshPort(t), freshAddress()
-	six := net.ParseIP("::1")
-	if l, err := net.Listen("tcp", net.JoinHostPort(six.String(), "0")); err != nil {
-		t.Skipf("no IPv6 here: %v", err)
-	} else {
-		require.NoError(t, l.Close())
-	}
 	for _, c := range []struct{ name, listen, connect string }{
 		{"IPv4", "tcp://127.0.0.1:" + port, "tcp://127.0.0.1:" + port},
 		{"IPv6", "tcp://[::1]:" + port, "tcp://[::1]:" + port},

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
@@ -73,6 +74,7 @@ func TestUDPSidesThatListenEverywhere(t *testing.T) {
 // TestUDPNames: localhost is 127.0.0.1 for one listener and ::1 for another, and a client
 // finds out which.
 func TestUDPNames(t *testing.T) {
+	need.Loopback6(t)
 	t.Setenv("VIADUCT_UDP_KEY", "correct horse battery staple")
 	client, _, _ := openUDP(t, "[::]:0")
 
@@ -81,9 +83,7 @@ func TestUDPNames(t *testing.T) {
 	call(t, client, named, name)
 
 	six, err := bmi.Open(t.Context(), bmi.Config{Listen: []string{"via+udp://[::1]:0"}})
-	if err != nil {
-		t.Skipf("no IPv6 here: %v", err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, six.Close()) })
 	call(t, client, six, strings.Replace(six.Addresses()[0], "[::1]", "localhost", 1))
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/logtext"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/methods/via"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
@@ -34,9 +35,7 @@ type strangers struct{ root, bin string }
 
 func newStrangers(t *testing.T) *strangers {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can start a process as another user")
-	}
+	need.AsRoot(t)
 	root, err := os.MkdirTemp("", "viaduct-test-")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(root) })

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/mpi/datatype"
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 	"github.com/viaduct-hpc/viaduct/mpi/number"
@@ -133,10 +134,7 @@ func TestStandards(t *testing.T) {
 
 // TestLayoutOfC compares sizes, extents, and where indexes lie with C.
 func TestLayoutOfC(t *testing.T) {
-	cc, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("there is no gcc to compare with; TestStandards has the numbers")
-	}
+	cc := need.Program(t, "gcc")
 	var program, want strings.Builder
 	program.WriteString("#include <stdint.h>\n#include <stdio.h>\n#include <wchar.h>\n#include <stddef.h>\nint main(void) {\n")
 	for i, l := range layouts {

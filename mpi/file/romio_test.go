@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/datatype"
 	"github.com/viaduct-hpc/viaduct/mpi/file"
@@ -17,10 +18,7 @@ import (
 // TestFilesOfROMIO reads what MPICH's implementation has written in the views of three ranks
 // (testdata/views.c): the same views are the same bytes, in both representations.
 func TestFilesOfROMIO(t *testing.T) {
-	mpicc, err := exec.LookPath("mpicc.mpich")
-	if err != nil {
-		t.Skip("mpicc.mpich is not installed (Debian: libmpich-dev)")
-	}
+	mpicc := need.Program(t, "mpicc.mpich")
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "views")
 	text, err := exec.Command(mpicc, "-o", binary, "testdata/views.c").CombinedOutput()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/certtest"
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
@@ -61,9 +62,7 @@ func TestCertificateFiles(t *testing.T) {
 
 // TestOthersKey: a home directory of one user cannot lead root to another user's key.
 func TestOthersKey(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can make a file of another user")
-	}
+	need.AsRoot(t)
 	const mallory, alice = 31337, 31338
 	ca := certtest.New(t, "CA")
 	key := certtest.NewKey(t)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,31 +18,16 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/need"
 )
 
 // patience is how long a test waits for the browser: only a broken program takes that long.
 const patience = 5 * time.Minute
 
-// chromiumPath is the path of the browser, or "".
-func chromiumPath() string {
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	return ""
-}
-
-// needChromium skips a test where there is no browser.
-func needChromium(t *testing.T) {
-	t.Helper()
-	switch {
-	case chromiumPath() != "":
-	case os.Getenv("VIADUCT_CHROMIUM") == "must":
-		t.Fatal("chromium is not installed (Debian: chromium), and VIADUCT_CHROMIUM=must wants it")
-	default:
-		t.Skip("chromium is not installed (Debian: chromium)")
-	}
+// chromium is the path of the browser. The test is skipped where there is none.
+func chromium(t *testing.T) string {
+	return need.Program(t, "chromium", "chromium-browser", "google-chrome")
 }
 
 // A page is a tab of the browser that shows a server's page.
@@ -57,22 +41,31 @@ type page struct {
 	requests []string // URLs
 }
 
-// browser is the one of all tests. Starting it takes long.
-var browser = sync.OnceValues(func() (context.Context, context.CancelFunc) {
-	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(chromiumPath()), chromedp.Flag("no-sandbox", true), chromedp.Flag("disable-gpu", true),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("no-first-run", true), chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.WindowSize(1280, 800))
-	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	ctx, cancel := chromedp.NewContext(ctx)
-	return ctx, func() { cancel(); stop() }
-})
+// browser is the one of all tests: starting it takes long.
+var browser struct {
+	once sync.Once
+	ctx  context.Context
+	stop func() // nil: no test has started it
+}
+
+// start starts the browser at its first call.
+func start(path string) context.Context {
+	browser.once.Do(func() {
+		options := append(chromedp.DefaultExecAllocatorOptions[:],
+			chromedp.ExecPath(path), chromedp.Flag("no-sandbox", true), chromedp.Flag("disable-gpu", true),
+			chromedp.Flag("disable-quic", true), chromedp.Flag("no-first-run", true), chromedp.Flag("disable-background-networking", true),
+			chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.WindowSize(1280, 800))
+		ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
+		ctx, cancel := chromedp.NewContext(ctx)
+		browser.ctx, browser.stop = ctx, func() { cancel(); stop() }
+	})
+	return browser.ctx
+}
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if chromiumPath() != "" {
-		_, stop := browser()
-		stop()
+	if browser.stop != nil {
+		browser.stop()
 	}
 	os.Exit(code)
 }
@@ -80,8 +73,7 @@ func TestMain(m *testing.M) {
 // open loads the page with a hash, in a window of its own.
 func open(t *testing.T, server *httptest.Server, hash string) *page {
 	t.Helper()
-	needChromium(t)
-	ctx, _ := browser()
+	ctx := start(chromium(t))
 	require.NoError(t, chromedp.Do(ctx), "the browser does not start")
 	ctx, cancelTab := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancelTab)

@@ -128,9 +128,7 @@ func TestExported(t *testing.T) {
 // TestAgainstTag: what breaks programs for the last tag is listed, and fails from v1 on. Without a tag that is said.
 func TestAgainstTag(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "go", "mod", "download", "golang.org/x/exp@"+apidiffVersion).CombinedOutput(); err != nil {
-		if unreachable(out) && os.Getenv(modulesVariable) != "must" {
-			t.Skipf("the go command cannot get apidiff:\n%s", out)
-		}
+		needModules(t, out)
 		require.NoError(t, err, "%s", out)
 	}
 	root := apiModule(t, before)

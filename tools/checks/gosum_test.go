@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,10 +11,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-)
 
-// modulesVariable, set to "must", forbids to skip tests for which the go command must reach a module proxy.
-const modulesVariable = "VIADUCT_MODULES"
+	"github.com/viaduct-hpc/viaduct/internal/need"
+)
 
 // TestLinesOfGoSum: a program's go.sum has no more lines than this with what it imports of this module. They count what the
 // packages need and what their tests import: a package for programs leaves tests that need much to a package of their own. If it
@@ -53,14 +53,20 @@ func goSum(t *testing.T, imports []string) []string {
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		if unreachable(out) && os.Getenv(modulesVariable) != "must" {
-			t.Skipf("the go command cannot get the modules that it needs:\n%s", out)
-		}
+		needModules(t, out)
 		require.NoError(t, err, "go mod tidy: %s", out)
 	}
 	sums, err := os.ReadFile(filepath.Join(dir, "go.sum"))
 	require.NoError(t, err)
 	return strings.Split(strings.TrimSpace(string(sums)), "\n")
+}
+
+// needModules skips a test if the go command failed because it did not reach a proxy.
+func needModules(t *testing.T, out []byte) {
+	t.Helper()
+	if unreachable(out) {
+		need.Unless(t, need.Modules, errors.New(strings.TrimSpace(string(out))))
+	}
 }
 
 // unreachable reports whether the go command failed because it did not reach a proxy.

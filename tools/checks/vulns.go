@@ -16,13 +16,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/viaduct-hpc/viaduct/internal/need"
 )
 
 // govulncheck is the program that looks for known vulnerabilities, by its version.
 const govulncheck = "golang.org/x/vuln/cmd/govulncheck@v1.9.0"
-
-// vulnsVariable, set to "must", makes it a failure that there is no data on vulnerabilities.
-const vulnsVariable = "VIADUCT_VULNS"
 
 // A vulnSource is where data on vulnerabilities may come from: the database on the web, or else the module of its reports, which
 // every module proxy has.
@@ -41,7 +40,7 @@ func vulnsCommand() *cobra.Command {
 		Short: "look for known vulnerabilities that the packages can reach (govulncheck)",
 		Long: `vulns runs govulncheck with the database vuln.go.dev, or with the newest module golang.org/x/vulndb
 where that is out of reach. Without either nothing is checked: vulns says so, and fails if
-` + vulnsVariable + ` is "must". It fails if a vulnerability of a module can be reached; those of the
+` + need.MustVariable + ` has "` + need.Modules + `". It fails if a vulnerability of a module can be reached; those of the
 standard library are listed.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, packages []string) error {
@@ -55,8 +54,8 @@ func vulns(ctx context.Context, out io.Writer, from vulnSource, packages []strin
 	db, about, err := from.find(ctx)
 	if err != nil {
 		fmt.Fprintf(out, "vulns: KNOWN VULNERABILITIES WERE NOT CHECKED: %v\n", err)
-		if os.Getenv(vulnsVariable) == "must" {
-			return fmt.Errorf("vulns: %s=must forbids to skip", vulnsVariable)
+		if need.Must(need.Modules) {
+			return fmt.Errorf("vulns: %s forbids to skip", need.MustVariable)
 		}
 		return nil
 	}

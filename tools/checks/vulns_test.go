@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/need"
 )
 
 // unreachableVulns are a database and a module that do not exist, with a proxy that is an empty folder.
@@ -31,8 +33,8 @@ func TestVulnsAreNotSkippedSilently(t *testing.T) {
 	require.NoError(t, vulns(t.Context(), &out, from, []string{"."}))
 	assert.Contains(t, out.String(), "KNOWN VULNERABILITIES WERE NOT CHECKED: "+from.database+" is out of reach")
 	assert.Contains(t, out.String(), from.module)
-	t.Setenv(vulnsVariable, "must")
-	require.ErrorContains(t, vulns(t.Context(), &out, from, []string{"."}), vulnsVariable+"=must")
+	t.Setenv(need.MustVariable, need.Modules)
+	require.ErrorContains(t, vulns(t.Context(), &out, from, []string{"."}), need.MustVariable)
 }
 
 // TestVulnsFromAModule: if the web does not answer well, the reports come from a module.

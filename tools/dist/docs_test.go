@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/need"
 )
 
 // each visits a command and those below it.
@@ -52,7 +54,7 @@ func TestManualPages(t *testing.T) {
 
 // TestManualPagesAreValid asks mandoc, and man, which must show the text.
 func TestManualPagesAreValid(t *testing.T) {
-	need(t, "mandoc", "mandoc")
+	mandoc := need.Program(t, "mandoc")
 	d, err := writeDocs(sample)
 	require.NoError(t, err)
 	dir := t.TempDir()
@@ -61,12 +63,12 @@ func TestManualPagesAreValid(t *testing.T) {
 		names = append(names, filepath.Join(dir, name))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), page, 0o644))
 	}
-	out, _ := exec.Command("mandoc", append([]string{"-Tlint", "-Werror"}, names...)...).CombinedOutput()
+	out, _ := exec.Command(mandoc, append([]string{"-Tlint", "-Werror"}, names...)...).CombinedOutput()
 	for line := range strings.Lines(string(out)) {
 		// The target of .so is looked for beside the folder that is installed.
 		assert.True(t, strings.Contains(line, ".so"), line)
 	}
-	page := run(t, "mandoc", "-Tascii", filepath.Join(dir, "bmi-ping.1"))
+	page := run(t, mandoc, "-Tascii", filepath.Join(dir, "bmi-ping.1"))
 	assert.Contains(t, page, "ADDR")
 }
 
@@ -83,7 +85,7 @@ printf '%s\n' "${COMPREPLY[@]}"
 
 // TestBashCompletes: bash completes commands and options of the programs as they are.
 func TestBashCompletes(t *testing.T) {
-	need(t, "bash", "bash")
+	need.Program(t, "bash")
 	m := all(t)
 	d, err := writeDocs(sample)
 	require.NoError(t, err)

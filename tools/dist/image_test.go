@@ -18,6 +18,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/need"
 )
 
 // unpackImage writes the files of an image to a folder.
@@ -73,7 +75,7 @@ func TestImages(t *testing.T) {
 
 // TestIndexes reads the images for several processors as an OCI layout.
 func TestIndexes(t *testing.T) {
-	need(t, "tar", "tar")
+	need.Program(t, "tar")
 	m := all(t)
 	for _, i := range containerImages {
 		dir := t.TempDir()

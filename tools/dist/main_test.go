@@ -74,20 +74,6 @@ func (m *made) file(t *testing.T, pattern string) string {
 	return found[0]
 }
 
-// mustVariable set to "must" forbids to skip tests because a program is missing.
-const mustVariable = "VIADUCT_DIST"
-
-// need skips a test if a program is missing.
-func need(t *testing.T, program, debian string) {
-	t.Helper()
-	if _, err := exec.LookPath(program); err != nil {
-		if os.Getenv(mustVariable) == "must" {
-			t.Fatalf("%s is missing (Debian: %s), and %s=must wants it", program, debian, mustVariable)
-		}
-		t.Skipf("%s is missing (Debian: %s)", program, debian)
-	}
-}
-
 // run runs a command, which must succeed.
 func run(t *testing.T, name string, args ...string) string {
 	t.Helper()

@@ -9,11 +9,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/need"
 )
 
 // TestDebianPackages unpacks the packages with dpkg and runs what is in them.
 func TestDebianPackages(t *testing.T) {
-	need(t, "dpkg-deb", "dpkg")
+	need.Program(t, "dpkg-deb")
 	t.Setenv("TZ", "UTC")
 	m := all(t)
 	server, tools := m.file(t, "viaduct-server_*.deb"), m.file(t, "viaduct-tools_*.deb")
@@ -55,7 +57,7 @@ func TestDebianPackages(t *testing.T) {
 
 // TestRPMPackages asks rpm what the packages have.
 func TestRPMPackages(t *testing.T) {
-	need(t, "rpm", "rpm")
+	need.Program(t, "rpm")
 	m := all(t)
 	server, tools := m.file(t, "viaduct-server-*.rpm"), m.file(t, "viaduct-tools-*.rpm")
 	for pattern, path := range map[string]string{
@@ -74,7 +76,7 @@ func TestRPMPackages(t *testing.T) {
 
 // TestTheArchive has the programs under their own names.
 func TestTheArchive(t *testing.T) {
-	need(t, "tar", "tar")
+	need.Program(t, "tar")
 	m := all(t)
 	dir := t.TempDir()
 	run(t, "tar", "-xzf", m.file(t, "viaduct_*.tar.gz"), "-C", dir)

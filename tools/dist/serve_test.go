@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/internal/freeport"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
@@ -71,16 +72,16 @@ func writeUnits(t *testing.T) (server, mount string) {
 
 // TestUnits: systemd understands the units, and finds little to fear.
 func TestUnits(t *testing.T) {
-	need(t, "systemd-analyze", "systemd")
+	analyze := need.Program(t, "systemd-analyze")
 	server, mount := writeUnits(t)
 	for unit, instance := range map[string]string{server: "pvfsd@a.service", mount: "pvfs-mount@mnt-pvfs.service"} {
 		named := filepath.Join(filepath.Dir(unit), instance)
 		require.NoError(t, os.Link(unit, named))
-		out, err := exec.Command("systemd-analyze", "verify", "--man=no", named).CombinedOutput()
+		out, err := exec.Command(analyze, "verify", "--man=no", named).CombinedOutput()
 		require.NoError(t, err, string(out))
 		assert.NotContains(t, string(out), instance, "a warning")
 	}
 	// From 0 to 100; a service without any protection has 96.
-	out, err := exec.Command("systemd-analyze", "security", "--offline=true", "--threshold=20", server).CombinedOutput()
+	out, err := exec.Command(analyze, "security", "--offline=true", "--threshold=20", server).CombinedOutput()
 	require.NoError(t, err, string(out))
 }

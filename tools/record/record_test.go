@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/need"
 )
 
 func TestScreen(t *testing.T) {
@@ -44,9 +46,7 @@ func TestDraw(t *testing.T) {
 
 func TestTerminal(t *testing.T) {
 	outside, inside, err := openTerminal()
-	if err != nil {
-		t.Skipf("no terminal: %v", err)
-	}
+	need.Unless(t, need.Terminal, err)
 	_, err = inside.WriteString("a\n")
 	require.NoError(t, err)
 	buf := make([]byte, 10)

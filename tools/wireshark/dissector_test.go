@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/nic/udp"
 	"github.com/viaduct-hpc/viaduct/internal/nic/udp/secure"
 	"github.com/viaduct-hpc/viaduct/internal/nic/udp/wire"
@@ -155,10 +156,7 @@ var fields = []string{
 
 // dissect runs tshark, and returns the fields that each datagram has.
 func dissect(t *testing.T, all []datagram) []map[string]string {
-	tshark, err := exec.LookPath("tshark")
-	if err != nil {
-		t.Skip("tshark is not installed (apt-get install tshark)")
-	}
+	tshark := need.Program(t, "tshark")
 	file := filepath.Join(t.TempDir(), "capture.pcap")
 	require.NoError(t, os.WriteFile(file, pcap(t, all), 0o600))
 	args := []string{"-r", file, "-X", "lua_script:viaduct-udp.lua", "-T", "fields", "-E", "separator=|", "-E", "occurrence=a", "-E", "aggregator=,"}

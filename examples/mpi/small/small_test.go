@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	_ "github.com/viaduct-hpc/viaduct/bmi/bmitest"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	_ "github.com/viaduct-hpc/viaduct/methods/via"
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/mpitest"
@@ -34,24 +35,19 @@ func TestProgramsRun(t *testing.T) {
 
 // TestTheirsRun: the programs in C and in Python are right, too.
 func TestTheirsRun(t *testing.T) {
-	for _, tool := range []string{"mpicc.mpich", "mpiexec.hydra"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("MPICH is not installed: %v", err)
-		}
-	}
+	mpicc, hydra := need.Program(t, "mpicc.mpich"), need.Program(t, "mpiexec.hydra")
 	t.Run("C", func(t *testing.T) {
 		program := filepath.Join(t.TempDir(), "small")
-		out, err := exec.CommandContext(t.Context(), "mpicc.mpich", "-w", "-o", program, "others/small.c").CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), mpicc, "-w", "-o", program, "others/small.c").CombinedOutput()
 		require.NoError(t, err, "%s", out)
-		out, err = exec.CommandContext(t.Context(), "mpiexec.hydra", "-n", "2", program).CombinedOutput()
+		out, err = exec.CommandContext(t.Context(), hydra, "-n", "2", program).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		assert.Contains(t, string(out), "100 numbers from 0")
 	})
 	t.Run("Python", func(t *testing.T) {
-		if err := exec.CommandContext(t.Context(), "/usr/bin/python3", "-c", "import mpi4py, numpy").Run(); err != nil {
-			t.Skipf("mpi4py or numpy is not installed: %v", err)
-		}
-		out, err := exec.CommandContext(t.Context(), "mpiexec.openmpi", "--allow-run-as-root", "--oversubscribe", "-n", "2", "/usr/bin/python3", "others/small.py").CombinedOutput()
+		need.Python(t, "mpi4py", "numpy")
+		launcher := need.Program(t, "mpiexec.openmpi")
+		out, err := exec.CommandContext(t.Context(), launcher, "--allow-run-as-root", "--oversubscribe", "-n", "2", "/usr/bin/python3", "others/small.py").CombinedOutput()
 		require.NoError(t, err, "%s", out)
 		assert.Contains(t, string(out), "100 numbers from 0")
 	})

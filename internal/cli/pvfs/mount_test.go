@@ -17,18 +17,9 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/internal/notifytest"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/fuse"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/fuse/fusetest"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest"
 )
-
-// needFUSE skips a test if nothing can be mounted.
-func needFUSE(t *testing.T) {
-	t.Helper()
-	err := fuse.Available()
-	if err != nil && os.Getenv("VIADUCT_FUSE") != "must" {
-		t.Skipf("nothing can be mounted here: %v", err)
-	}
-	require.NoError(t, err)
-}
 
 // empty is a mount point. At the end nothing may be mounted on it.
 func empty(t *testing.T) string {
@@ -44,7 +35,7 @@ func empty(t *testing.T) string {
 
 // TestMount mounts until an interruption. systemd, if it started the command, is told of both.
 func TestMount(t *testing.T) {
-	needFUSE(t)
+	fusetest.Need(t)
 	manager := notifytest.New(t)
 	t.Setenv("NOTIFY_SOCKET", manager.Path())
 	s := newShell(t)
@@ -66,9 +57,6 @@ func TestMount(t *testing.T) {
 	n, err := read.Read(line)
 	if err != nil {
 		<-code
-		if text := errs.String(); strings.Contains(text, fuse.ErrUnavailable.Error()) && os.Getenv("VIADUCT_FUSE") != "must" {
-			t.Skipf("nothing can be mounted here: %s", text)
-		}
 		t.Fatal(errs.String())
 	}
 	assert.Contains(t, string(line[:n]), "is mounted on "+dir)
@@ -106,15 +94,12 @@ func command(args ...string) *exec.Cmd {
 
 // TestMountInBackground mounts as mount(8) does: the command returns, and the mount stays.
 func TestMountInBackground(t *testing.T) {
-	needFUSE(t)
+	fusetest.Need(t)
 	source := pvfstest.Start(t, pvfstest.Options{Method: pvfstest.TCP}).Source()
 	dir := empty(t)
 	log := filepath.Join(t.TempDir(), "log")
 	args := Arguments([]string{"/sbin/mount.pvfs", source, dir, "-sn", "-o", "rw,_netdev,noatime,nosuid,keep=0.5,log=" + log})
 	out, err := command(args...).CombinedOutput()
-	if strings.Contains(string(out), fuse.ErrUnavailable.Error()) && os.Getenv("VIADUCT_FUSE") != "must" {
-		t.Skipf("nothing can be mounted here: %s", out)
-	}
 	require.NoError(t, err, "%s", out)
 	assert.Equal(t, "file system pvfs2-fs is mounted on "+dir+"\n", string(out))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "f"), []byte("bytes"), 0o644))
@@ -131,15 +116,12 @@ func TestMountInBackground(t *testing.T) {
 
 // TestMountReadOnly refuses changes.
 func TestMountReadOnly(t *testing.T) {
-	needFUSE(t)
+	fusetest.Need(t)
 	source := pvfstest.Start(t, pvfstest.Options{Method: pvfstest.TCP}).Source()
 	dir := empty(t)
 	tab := filepath.Join(t.TempDir(), "pvfs2tab")
 	require.NoError(t, os.WriteFile(tab, []byte(source+" /mnt pvfs2 defaults 0 0\n"), 0o600))
 	out, err := command("mount", "--background", "--read-only", tab, dir).CombinedOutput()
-	if strings.Contains(string(out), fuse.ErrUnavailable.Error()) && os.Getenv("VIADUCT_FUSE") != "must" {
-		t.Skipf("nothing can be mounted here: %s", out)
-	}
 	require.NoError(t, err, "%s", out)
 	assert.ErrorIs(t, os.WriteFile(filepath.Join(dir, "f"), nil, 0o644), syscall.EROFS)
 	_, err = os.ReadDir(dir)
@@ -149,7 +131,7 @@ func TestMountReadOnly(t *testing.T) {
 
 // TestMountIsKilled: after the process of a mount was killed, its directory returns an error until it is unmounted.
 func TestMountIsKilled(t *testing.T) {
-	needFUSE(t)
+	fusetest.Need(t)
 	source := pvfstest.Start(t, pvfstest.Options{Method: pvfstest.TCP}).Source()
 	dir := empty(t)
 	cmd := command("mount", source, dir)
@@ -162,9 +144,6 @@ func TestMountIsKilled(t *testing.T) {
 	line := make([]byte, 200)
 	if _, err := said.Read(line); err != nil {
 		_ = cmd.Wait()
-		if strings.Contains(errs.String(), fuse.ErrUnavailable.Error()) && os.Getenv("VIADUCT_FUSE") != "must" {
-			t.Skipf("nothing can be mounted here: %s", &errs)
-		}
 		t.Fatal(errs.String())
 	}
 	f, err := os.Create(filepath.Join(dir, "f"))

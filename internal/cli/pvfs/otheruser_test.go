@@ -2,6 +2,7 @@ package pvfs
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,7 +13,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/fuse"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/fuse/fusetest"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/server"
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
@@ -34,9 +37,7 @@ type users struct {
 
 func newUsers(t *testing.T, opts pvfstest.Options) *users {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can start a process as another user")
-	}
+	need.AsRoot(t)
 	root, err := os.MkdirTemp("", "viaduct-test-")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(root) })
@@ -163,13 +164,9 @@ func TestOtherUsersNeedAKey(t *testing.T) {
 
 // TestOtherUsersMount: a user mounts the file system, and acts as itself in the mount.
 func TestOtherUsersMount(t *testing.T) {
-	needFUSE(t)
-	helper, err := exec.LookPath("fusermount3")
-	if err != nil {
-		t.Skip("users cannot mount without fusermount3")
-	}
-	if st, err := os.Stat(helper); err != nil || st.Mode()&os.ModeSetuid == 0 {
-		t.Skip("fusermount3 is not set-uid here, so users cannot mount")
+	fusetest.Need(t)
+	if st, err := os.Stat(need.Program(t, "fusermount3")); err != nil || st.Mode()&os.ModeSetuid == 0 {
+		need.Unless(t, need.FUSE, errors.New("fusermount3 is not set-uid, so users cannot mount"))
 	}
 	u := newUsers(t, pvfstest.Options{})
 	s := &shell{t: t, source: u.cluster.Source(), in: []byte("for root alone")}
@@ -180,9 +177,6 @@ func TestOtherUsersMount(t *testing.T) {
 	require.NoError(t, os.Mkdir(dir, 0o755))
 	require.NoError(t, os.Chown(dir, userA, userA))
 	out, err := u.command(userA, "mount --background "+u.cluster.Source()+" "+dir).CombinedOutput()
-	if strings.Contains(string(out), fuse.ErrUnavailable.Error()) { // root can mount, or the test would have been skipped
-		t.Skipf("users cannot mount here: %s", out)
-	}
 	require.NoError(t, err, "%s", out)
 	defer func() { require.NoError(t, fuse.Detach(dir)) }()
 	as := func(line string) (string, error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
@@ -84,10 +85,8 @@ func TestKillOfTheGuard(t *testing.T) {
 
 // The job ends although a process out of its reach holds its output open.
 func TestOutputThatIsHeldOpen(t *testing.T) {
+	need.Program(t, "setsid")
 	t.Parallel() // it waits, most of the time
-	if _, err := exec.LookPath("setsid"); err != nil {
-		t.Skip("setsid is not installed (Debian: util-linux)")
-	}
 	r := newRun(t, 1, "wait")
 	r.cfg.Programs = []Program{{N: 1, Path: script(t, "#!/bin/sh\nsetsid sh -c 'echo pid $$; exec sleep 1000' &\nwhile [ \"$(cut -d' ' -f6 /proc/$!/stat)\" != $! ]; do :; done\necho there\n")}}
 	began := time.Now()

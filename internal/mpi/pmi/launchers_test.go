@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/viaduct-hpc/viaduct/internal/mpi/pmi/hydratest"
 	"github.com/viaduct-hpc/viaduct/internal/mpi/pmi/slurmtest"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 )
 
 // under runs this test binary as a job under another launcher, with the variables in env.
@@ -57,18 +57,18 @@ func TestUnderHydra(t *testing.T) {
 		"MPMD":       {"-n", "3", os.Args[0], ":", "-n", "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, err := under(t, "exchange", nil, hydratest.Path(t), args...)
+			out, err := under(t, "exchange", nil, need.Program(t, "mpiexec.hydra"), args...)
 			checkExchange(t, out, err)
 		})
 	}
 	t.Run("PMI-2", func(t *testing.T) {
-		out, err := under(t, "exchange", []string{VersionEnv + "=2"}, hydratest.Path(t), "-n", "4")
+		out, err := under(t, "exchange", []string{VersionEnv + "=2"}, need.Program(t, "mpiexec.hydra"), "-n", "4")
 		checkExchange(t, out, err)
 	})
 }
 
 func TestAbortUnderHydra(t *testing.T) {
-	out, err := under(t, "abort", nil, hydratest.Path(t), "-n", "3")
+	out, err := under(t, "abort", nil, need.Program(t, "mpiexec.hydra"), "-n", "3")
 	var exit *exec.ExitError
 	require.ErrorAs(t, err, &exit, "%s", out)
 	assert.NotContains(t, out, "did not end this process")
@@ -76,7 +76,7 @@ func TestAbortUnderHydra(t *testing.T) {
 
 func TestSpawnUnderHydra(t *testing.T) {
 	for _, version := range []string{"1", "2"} {
-		out, err := under(t, "spawn", []string{VersionEnv + "=" + version}, hydratest.Path(t), "-n", "2")
+		out, err := under(t, "spawn", []string{VersionEnv + "=" + version}, need.Program(t, "mpiexec.hydra"), "-n", "2")
 		require.NoError(t, err, "%s", out)
 		assert.Equal(t, []string{"child 0 of 2 finds us:1", "child 1 of 2 finds us:1"}, linesWith(out, "finds"), "PMI-%s: %s", version, out)
 		assert.Equal(t, []string{"spawned [0 0]"}, linesWith(out, "spawned"))

@@ -62,7 +62,8 @@ func TestUnderPRRTE(t *testing.T) {
 }
 
 func TestUnderSlurmWithPMIx(t *testing.T) {
-	env := append(slurmtest.Start(t, 2), HelperEnv+"="+pmixtest.Helper(t))
+	helper := HelperEnv + "=" + pmixtest.Helper(t)
+	env := append(slurmtest.Start(t, 2), helper)
 	checkUnderPMIx(t, env, "srun", "--mpi=pmix", "--overcommit")
 	t.Run("two nodes", func(t *testing.T) {
 		out, err := under(t, "exchange", env, "srun", "--mpi=pmix", "--overcommit", "-N", "2", "-n", "4")
@@ -108,6 +109,7 @@ func TestLibrariesThatAreWrong(t *testing.T) {
 }
 
 func TestALibraryThatHangs(t *testing.T) {
+	helper, library := pmixtest.Helper(t), pmixtest.Library(t, "testdata/fakepmix.c")
 	ctx, cancel := context.WithCancelCause(testContext(t))
 	why := errors.New("no time")
 	fifo := filepath.Join(t.TempDir(), "hangs")
@@ -119,7 +121,7 @@ func TestALibraryThatHangs(t *testing.T) {
 		cancel(why)
 		waited <- err
 	}()
-	_, err := withLibrary(t, ctx, pmixtest.Helper(t), pmixtest.Library(t, "testdata/fakepmix.c"), "init hangs")
+	_, err := withLibrary(t, ctx, helper, library, "init hangs")
 	require.NoError(t, <-waited)
 	require.ErrorIs(t, err, why)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
@@ -103,9 +104,7 @@ func TestDirectoryMustBeOurs(t *testing.T) {
 	require.Equal(t, os.FileMode(0o600), st.Mode().Perm())
 	require.NoError(t, d.Close())
 
-	if os.Geteuid() != 0 {
-		t.Skip("only root can make a directory of another user")
-	}
+	need.AsRoot(t)
 	require.NoError(t, os.Chown(loose, 12345, 12345))
 	require.ErrorIs(t, open(loose), os.ErrPermission)
 }
@@ -124,9 +123,7 @@ func TestDefaultDirectory(t *testing.T) {
 // TestOtherUser needs root: a process of another user gets neither one of our
 // names nor, even if it could reach the socket, a connection.
 func TestOtherUser(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can start a process as another user")
-	}
+	need.AsRoot(t)
 	// A directory that every user can reach, and a binary that every user can
 	// run.
 	dir, err := os.MkdirTemp("", "viaduct-test-")

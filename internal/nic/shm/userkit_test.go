@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
@@ -31,9 +32,7 @@ type commons struct{ root, open, bin string }
 // newCommons needs root, as all tests with other users do.
 func newCommons(t testing.TB) *commons {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can be another user")
-	}
+	need.AsRoot(t)
 	root, err := os.MkdirTemp("", "viaduct-test-")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(root) })

@@ -1,6 +1,7 @@
 package udp_test
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/nic/udp"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
@@ -31,7 +33,7 @@ func linkLocal(t *testing.T) (netip.Addr, net.Interface) {
 			}
 		}
 	}
-	t.Skip("no interface here has a link-local IPv6 address")
+	need.Unless(t, need.IPv6, errors.New("no interface has a link-local address"))
 	return netip.Addr{}, net.Interface{}
 }
 

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/internal/need"
 )
 
 // plant makes a folder with a plugin that may be started.
@@ -141,9 +143,7 @@ func TestRelativePaths(t *testing.T) {
 
 // TestOwner: a file, folder or link of another user is refused.
 func TestOwner(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can give files away (TestTrusts covers the rule)")
-	}
+	need.AsRoot(t)
 	const stranger = 12345
 	dir, file := plant(t)
 	link := filepath.Join(dir, "link")

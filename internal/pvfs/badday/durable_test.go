@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest"
 	"github.com/viaduct-hpc/viaduct/internal/race"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
@@ -105,12 +106,9 @@ func holdsSynced(t *testing.T, c *client.FS, name string) {
 // TestSyncReachesTheDisk traces the system calls of a server: when Sync returns, it has synced the files with the data, the
 // folders with their names, and the database.
 func TestSyncReachesTheDisk(t *testing.T) {
-	strace, err := exec.LookPath("strace")
-	if err != nil {
-		t.Skip("strace is not installed")
-	}
+	strace := need.Program(t, "strace")
 	if out, err := exec.Command(strace, "-e", "trace=none", "true").CombinedOutput(); err != nil {
-		t.Skipf("strace cannot trace here: %v: %s", err, out)
+		need.Unless(t, need.Trace, fmt.Errorf("%w: %s", err, out))
 	}
 	f := newFileSystem(t, "tcp", 1, func(o *config.GenOptions) { o.NoSyncMeta = true })
 	f.start()
@@ -126,7 +124,7 @@ func TestSyncReachesTheDisk(t *testing.T) {
 	for end := time.Now().Add(far); !strings.Contains(said.String(), "attached"); time.Sleep(time.Millisecond) {
 		select {
 		case <-ended:
-			t.Skipf("strace cannot attach here: %s", said.String())
+			require.Fail(t, "strace cannot attach", said.String())
 		default:
 			require.True(t, time.Now().Before(end), "strace does not attach: %s", said.String())
 		}

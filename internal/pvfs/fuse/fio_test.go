@@ -9,23 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/fuse"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 )
-
-// needFIO is the path of the program fio; it skips the test without it.
-func needFIO(t *testing.T) string {
-	t.Helper()
-	program, err := exec.LookPath("fio")
-	if err == nil {
-		return program
-	}
-	if os.Getenv("VIADUCT_FIO") == "must" {
-		t.Fatalf("VIADUCT_FIO=must, but: %v", err)
-	}
-	t.Skipf("fio is missing, which is in Debian's package of that name: %v", err)
-	return ""
-}
 
 // A workload is a run of fio, which writes checksums into every block. A strip has 64 KiB, and blocks of every size cross its
 // limits.
@@ -52,7 +39,7 @@ var workloads = []workload{
 
 // TestFIO runs fio with verification.
 func TestFIO(t *testing.T) {
-	program := needFIO(t)
+	program := need.Program(t, "fio")
 	first := true
 	onServers(t, func(t *testing.T, b *bench) {
 		other := b.again(t, client.Options{}, fuse.Options{AllowOther: os.Geteuid() == 0})

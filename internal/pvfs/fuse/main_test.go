@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/fuse"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/fuse/fusetest"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
@@ -25,34 +26,6 @@ func TestMain(m *testing.M) {
 		os.Exit(child(spec))
 	}
 	os.Exit(m.Run())
-}
-
-// needFUSE skips a test if nothing can be mounted.
-func needFUSE(t *testing.T) {
-	t.Helper()
-	err := fuse.Available()
-	if err == nil && os.Geteuid() != 0 {
-		return // through fusermount3
-	}
-	if err == nil {
-		err = mayMount(t)
-	}
-	if err == nil {
-		return
-	}
-	if os.Getenv("VIADUCT_FUSE") == "must" {
-		t.Fatalf("VIADUCT_FUSE=must, but: %v", err)
-	}
-	t.Skipf("nothing can be mounted here: %v", err)
-}
-
-// mayMount tries to mount a file system that needs no server.
-func mayMount(t *testing.T) error {
-	dir := t.TempDir()
-	if err := syscall.Mount("viaduct", dir, "tmpfs", 0, "size=4k"); err != nil {
-		return err
-	}
-	return syscall.Unmount(dir, syscall.MNT_DETACH)
 }
 
 // A bench has servers, a client and a mount.
@@ -74,7 +47,7 @@ type setup struct {
 // start mounts a new file system, and removes it at the end of the test in any case.
 func start(t *testing.T, s setup) *bench {
 	t.Helper()
-	needFUSE(t)
+	fusetest.Need(t)
 	cluster := pvfstest.Start(t, s.cluster)
 	b := &bench{cluster: cluster, source: cluster.Source()}
 	b.on(t, s)

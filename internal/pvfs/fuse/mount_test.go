@@ -18,8 +18,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/fstest"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/fuse"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/fuse/fusetest"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 )
@@ -122,9 +124,7 @@ func TestQuiet(t *testing.T) {
 
 // TestTouch: a user with the right to write a file may set its times only to now.
 func TestTouch(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root becomes another user")
-	}
+	need.AsRoot(t)
 	b := start(t, setup{})
 	path := filepath.Join(b.work, "f")
 	require.NoError(t, os.WriteFile(path, nil, 0o666))
@@ -298,7 +298,7 @@ func TestUnmountedByOthers(t *testing.T) {
 
 // TestBadDirectory: an unsuitable mount point gives a clear error.
 func TestBadDirectory(t *testing.T) {
-	needFUSE(t)
+	fusetest.Need(t)
 	f := (&bench{source: pvfstest.Start(t, pvfstest.Options{}).Source()}).client(t, client.Options{})
 	_, err := fuse.New(context.Background(), f, filepath.Join(t.TempDir(), "none"), fuse.Options{})
 	assert.ErrorIs(t, err, os.ErrNotExist)

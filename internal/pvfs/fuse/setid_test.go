@@ -10,14 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/fstest"
 )
 
 // TestSetIDBits: they are cleared when a user other than root changes the data of a file, and when its owner changes.
 func TestSetIDBits(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root becomes another user")
-	}
+	need.AsRoot(t)
 	b := start(t, setup{})
 	path := filepath.Join(b.work, "f")
 	other := &view{dir: b.work, user: fstest.User{UID: 1001, Groups: []uint32{1001}}}

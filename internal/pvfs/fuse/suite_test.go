@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/fstest"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/fuse/fusetest"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest/stock"
 	"github.com/viaduct-hpc/viaduct/internal/race"
@@ -52,7 +53,7 @@ func subject(b *bench) *fstest.Subject {
 
 // startStock is start with stock servers. It skips the test without an installation of OrangeFS.
 func startStock(t *testing.T, servers int) *bench {
-	needFUSE(t)
+	fusetest.Need(t)
 	c := stock.Start(t, stock.Options{Servers: servers})
 	t.Setenv("PVFS2KEY_FILE", c.KeyFile())
 	b := &bench{source: c.Source()}

@@ -21,6 +21,7 @@ import (
 // certified are tools with certificates, on our servers or on stock ones.
 func certified(t *testing.T, ours bool) (tools *stock.Tools, certs *stock.Certificates, source string) {
 	t.Helper()
+	o := stock.NeedCertificates(t)
 	if !ours {
 		c := stock.Start(t, stock.Options{Certificates: true})
 		tools = c.Tools(t, c.Source())
@@ -32,7 +33,6 @@ func certified(t *testing.T, ours bool) (tools *stock.Tools, certs *stock.Certif
 		}
 		t.Fatal("stock servers do not make their root directory")
 	}
-	o := stock.NeedCertificates(t)
 	c := pvfstest.Start(t, pvfstest.Options{Method: pvfstest.TCP, Config: o.Configure})
 	return o.Tools(t, c.Source()), o.Certificates(), c.Source()
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest/stock"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
@@ -28,10 +29,7 @@ var libraryScript string
 func library(t testing.TB) string {
 	t.Helper()
 	stock.Need(t)
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		t.Skip("there is no cc to compile a program with OrangeFS's library")
-	}
+	cc := need.Program(t, "cc")
 	prefix, dir := os.Getenv(stock.Variable), t.TempDir()
 	source, path := filepath.Join(dir, "libpvfs2.c"), filepath.Join(dir, "libpvfs2")
 	require.NoError(t, os.WriteFile(source, librarySource, 0o600))

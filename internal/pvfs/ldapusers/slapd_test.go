@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/ldapusers"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
@@ -54,16 +55,9 @@ userPassword: wonderland
 
 // TestOpenLDAP: the same with OpenLDAP's server.
 func TestOpenLDAP(t *testing.T) {
-	slapd, err := exec.LookPath("slapd")
-	if err != nil {
-		slapd = "/usr/sbin/slapd"
-	}
-	if _, err := os.Stat(slapd); err != nil {
-		t.Skip("slapd is not installed")
-	}
-	if _, err := os.Stat(filepath.Join(schemas, "nis.schema")); err != nil {
-		t.Skip("the schemas of OpenLDAP are not in " + schemas)
-	}
+	slapd := need.Program(t, "slapd")
+	_, err := os.Stat(filepath.Join(schemas, "nis.schema"))
+	need.Unless(t, "slapd", err)
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)

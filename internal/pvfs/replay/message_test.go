@@ -6,15 +6,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/need"
 )
 
 // captures is the folder of the captures. Tests that need it are skipped without it.
 func captures(t testing.TB) string {
 	t.Helper()
 	dir, err := Captures()
-	if err != nil {
-		t.Skip(err)
-	}
+	need.Unless(t, need.Captures, err)
 	return dir
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/golden"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/replay"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/server"
@@ -167,9 +168,7 @@ var between = map[string]func(s *stage){
 func captures(t *testing.T) string {
 	t.Helper()
 	dir, err := replay.Captures()
-	if err != nil {
-		t.Skip(err)
-	}
+	need.Unless(t, need.Captures, err)
 	return dir
 }
 

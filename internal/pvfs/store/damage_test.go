@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest/memory"
 	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
@@ -333,9 +334,7 @@ func useFull(t *testing.T, s *Store) {
 // TestFullDisk does the same with a real file system of a few megabytes.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
-	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=3m"); err != nil {
-		t.Skipf("no small file system can be mounted here: %v", err)
-	}
+	need.Unless(t, need.Mount, syscall.Mount("none", dir, "tmpfs", 0, "size=3m"))
 	t.Cleanup(func() { assert.NoError(t, syscall.Unmount(dir, syscall.MNT_DETACH)) })
 	s, err := Open(filepath.Join(dir, "s"), with(func(*Options) {}))
 	require.NoError(t, err)
@@ -353,9 +352,7 @@ func TestFullDisk(t *testing.T) {
 	require.NoError(t, s.Close())
 
 	// And with a disk that cannot be written at all.
-	if err := syscall.Mount("none", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
-		t.Skipf("cannot make it read only: %v", err)
-	}
+	require.NoError(t, syscall.Mount("none", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
 	_, err = Open(filepath.Join(dir, "s"), with(func(*Options) {}))
 	require.ErrorIs(t, err, syscall.EROFS)
 	_, err = Open(filepath.Join(dir, "new"), with(func(*Options) {}))
@@ -389,9 +386,7 @@ func TestDiskFullOfNames(t *testing.T) {
 	if testing.Short() {
 		size = "size=5m"
 	}
-	if err := syscall.Mount("none", dir, "tmpfs", 0, size); err != nil {
-		t.Skipf("no small file system can be mounted here: %v", err)
-	}
+	need.Unless(t, need.Mount, syscall.Mount("none", dir, "tmpfs", 0, size))
 	t.Cleanup(func() { assert.NoError(t, syscall.Unmount(dir, syscall.MNT_DETACH)) })
 	s, err := Open(filepath.Join(dir, "s"), with(func(*Options) {}))
 	require.NoError(t, err)

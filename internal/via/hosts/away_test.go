@@ -3,6 +3,7 @@
 package hosts
 
 import (
+	"errors"
 	"net/netip"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/netns"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
@@ -167,7 +169,7 @@ func TestNarrowerWay(t *testing.T) {
 		t.Parallel()
 		hosts := netns.New(t, netns.Options{Join: netns.Router}).Hosts
 		if !hosts[0].Addr6.IsValid() {
-			t.Skip("no IPv6 here")
+			need.Unless(t, need.IPv6, errors.New("hosts have none here"))
 		}
 		var all []*process
 		for _, h := range hosts {
@@ -193,7 +195,7 @@ func TestSecondAddress(t *testing.T) {
 			t.Parallel()
 			hosts := netns.New(t, netns.Options{Join: netns.Switch}).Hosts
 			if !hosts[0].Addr6.IsValid() && (c.listen.Is6() || c.to.Is6()) {
-				t.Skip("no IPv6 here")
+				need.Unless(t, need.IPv6, errors.New("hosts have none here"))
 			}
 			for _, a := range []string{"-4 addr add 10.76.0.102/24", "-6 addr add fd76:6400::102/64 nodad preferred_lft 0"} {
 				if a[1] == '4' || hosts[0].Addr6.IsValid() {

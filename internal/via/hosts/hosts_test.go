@@ -3,12 +3,14 @@
 package hosts
 
 import (
+	"errors"
 	"net/netip"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/netns"
 )
 
@@ -42,7 +44,7 @@ func TestIPv6Only(t *testing.T) {
 	var all []*process
 	for _, h := range hosts {
 		if !h.Addr6.IsValid() {
-			t.Skip("no IPv6 here")
+			need.Unless(t, need.IPv6, errors.New("hosts have none here"))
 		}
 		_, err := h.Run("ip", "-4", "addr", "flush", "dev", h.Device)
 		require.NoError(t, err)

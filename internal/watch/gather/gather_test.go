@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/internal/watch"
 	"github.com/viaduct-hpc/viaduct/internal/watch/table"
@@ -217,9 +218,7 @@ func TestASlowProcess(t *testing.T) {
 
 // TestSocketsOfOthers: in a folder, those of other users are not asked. Root asks all.
 func TestSocketsOfOthers(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can make a socket of another user")
-	}
+	need.AsRoot(t)
 	dir := t.TempDir()
 	path := watchtest.Serve(t, dir, "s", func(second int) *watch.Snapshot { return watchtest.Client(1, second) })
 	require.NoError(t, os.Chown(path, 12345, 12345))

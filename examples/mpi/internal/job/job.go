@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/viaduct-hpc/viaduct/internal/mpi/pmi/hydratest"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/programs"
 )
 
@@ -67,7 +67,7 @@ func (b *Builder) Run(t *testing.T, s Setting, args ...string) (out, errs string
 // skips or fails the test.
 func (b *Builder) Hydra(t *testing.T, n int, args ...string) (out, errs string, err error) {
 	t.Helper()
-	launcher := hydratest.Path(t)
+	launcher := need.Program(t, "mpiexec.hydra")
 	args = append([]string{"-n", fmt.Sprint(n), filepath.Join(b.dir, b.program)}, args...)
 	return run(environment(), launcher, args...)
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/viaduct-hpc/viaduct/internal/need"
 )
 
 func TestTopNeedsATerminal(t *testing.T) {
@@ -55,17 +57,13 @@ func TestTopOnATerminal(t *testing.T) {
 func terminal(t *testing.T) (master, slave *os.File) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	if err != nil {
-		t.Skipf("no terminal can be made here: %v", err)
-	}
+	need.Unless(t, need.Terminal, err)
 	t.Cleanup(func() { _ = master.Close() })
 	require.NoError(t, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
 	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
 	require.NoError(t, err)
 	slave, err = os.OpenFile(filepath.Join("/dev/pts", strconv.Itoa(n)), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("no terminal can be made here: %v", err)
-	}
+	need.Unless(t, need.Terminal, err)
 	t.Cleanup(func() { _ = slave.Close() })
 	return master, slave
 }

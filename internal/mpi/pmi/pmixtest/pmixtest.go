@@ -2,18 +2,15 @@
 package pmixtest
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/viaduct-hpc/viaduct/internal/environ"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 )
-
-// Variable is the environment variable that says what happens to tests if PMIx is missing: "must"
-// fails them, any other value skips them.
-const Variable = "VIADUCT_PMIX"
 
 // Helper builds viaduct-pmix, and returns its path.
 func Helper(t *testing.T) string {
@@ -40,13 +37,11 @@ func Library(t *testing.T, source string, macros ...string) string {
 func flags(t *testing.T) []string {
 	t.Helper()
 	for _, program := range []string{"make", "cc", "pkg-config"} {
-		if _, err := exec.LookPath(program); err != nil {
-			cannot(t, "%s is not installed", program)
-		}
+		need.Program(t, program)
 	}
 	out, err := exec.Command("pkg-config", "--cflags", "pmix").Output()
 	if err != nil {
-		cannot(t, "the headers of PMIx are not installed (Debian: libpmix-dev)")
+		need.Unless(t, need.PMIx, errors.New("its headers are not installed: apt-get install "+need.Packages(need.PMIx)))
 	}
 	return strings.Fields(string(out))
 }
@@ -54,22 +49,14 @@ func flags(t *testing.T) []string {
 // OpenMPI returns the command of Open MPI's mpirun, and the variables that it needs.
 func OpenMPI(t *testing.T) (command, env []string) {
 	t.Helper()
-	path, err := exec.LookPath("mpirun.openmpi")
-	if err != nil {
-		cannot(t, "mpirun.openmpi is not installed (Debian: openmpi-bin)")
-	}
-	return []string{path, "--oversubscribe", "--bind-to", "none"}, []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "TMPDIR=" + shortDir(t)}
+	return []string{need.Program(t, "mpirun.openmpi"), "--oversubscribe", "--bind-to", "none"}, []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "TMPDIR=" + shortDir(t)}
 }
 
 // PRRTE returns the command of PRRTE's prterun. Debian has no package of it, so the test is skipped
 // where it is missing.
 func PRRTE(t *testing.T) (command, env []string) {
 	t.Helper()
-	path, err := exec.LookPath("prterun")
-	if err != nil {
-		t.Skip("prterun of PRRTE is not installed (Debian has no package of it)")
-	}
-	return []string{path, "--map-by", ":OVERSUBSCRIBE"}, []string{"PRTE_ALLOW_RUN_AS_ROOT=1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1", "TMPDIR=" + shortDir(t)}
+	return []string{need.Program(t, "prterun"), "--map-by", ":OVERSUBSCRIBE"}, []string{"PRTE_ALLOW_RUN_AS_ROOT=1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1", "TMPDIR=" + shortDir(t)}
 }
 
 // shortDir returns a folder of the test with a path that is short enough for sockets.
@@ -98,13 +85,4 @@ func run(t *testing.T, name string, args ...string) {
 	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
 	}
-}
-
-// cannot ends a test that lacks something.
-func cannot(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if environ.Getenv(Variable) == "must" {
-		t.Fatalf(format+"; %s=must wants it", append(args, Variable)...)
-	}
-	t.Skipf(format, args...)
 }

@@ -15,13 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/viaduct-hpc/viaduct/internal/environ"
 	"github.com/viaduct-hpc/viaduct/internal/freeport"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 )
-
-// Variable is the environment variable that says what happens to tests if Slurm cannot run: "must"
-// fails them, any other value skips them.
-const Variable = "VIADUCT_SLURM"
 
 // startMax is how long the daemons may take to find each other.
 const startMax = time.Minute
@@ -31,13 +27,9 @@ const startMax = time.Minute
 func Start(t *testing.T, nodes int) (env []string) {
 	t.Helper()
 	for _, program := range []string{"slurmctld", "slurmd", "srun", "sinfo"} {
-		if _, err := exec.LookPath(program); err != nil {
-			cannot(t, "%s is not installed (Debian: slurmctld, slurmd, slurm-client)", program)
-		}
+		need.Program(t, program)
 	}
-	if os.Getuid() != 0 {
-		cannot(t, "slurmd starts jobs as root only")
-	}
+	need.AsRoot(t)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "slurm.conf")
 	for _, sub := range []string{"state", "spool"} {
@@ -76,10 +68,7 @@ func Start(t *testing.T, nodes int) (env []string) {
 // cannot ends a test that cannot have Slurm.
 func cannot(t *testing.T, format string, args ...any) {
 	t.Helper()
-	if environ.Getenv(Variable) == "must" {
-		t.Fatalf(format+"; %s=must wants it", append(args, Variable)...)
-	}
-	t.Skipf(format, args...)
+	need.Unless(t, need.Slurm, fmt.Errorf(format, args...))
 }
 
 func config(t *testing.T, dir string, nodes int) string {
@@ -126,7 +115,7 @@ func daemon(t *testing.T, ended chan<- string, env []string, name string, args .
 	// If a test is killed, the kernel kills its daemons.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
-		cannot(t, "%s cannot be started: %v", name, err)
+		t.Fatal(err)
 	}
 	done := make(chan struct{})
 	go func() {

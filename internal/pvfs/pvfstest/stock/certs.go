@@ -2,11 +2,13 @@ package stock
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/viaduct-hpc/viaduct/internal/environ"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/certtest"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/ldapusers/ldaptest"
 )
@@ -27,7 +29,7 @@ func NeedCertificates(tb testing.TB) Install {
 	tb.Helper()
 	prefix := environ.Getenv(CertVariable)
 	if prefix == "" {
-		tb.Skipf("%s is not set: it names an installation of OrangeFS that was configured with --enable-security-cert, see docs/guides/orangefs.md", CertVariable)
+		need.Unless(tb, need.OrangeFS, fmt.Errorf("%s does not name an installation that was configured with --enable-security-cert (docs/guides/orangefs.md)", CertVariable))
 	}
 	o := Install{prefix: prefix}
 	program, err := os.ReadFile(o.Program(tb, "pvfs2-server"))

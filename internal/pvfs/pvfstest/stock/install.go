@@ -1,11 +1,13 @@
 package stock
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/viaduct-hpc/viaduct/internal/environ"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 )
 
 // Variable is the environment variable with the folder of the OrangeFS installation.
@@ -26,7 +28,7 @@ func Need(tb testing.TB) Install {
 	tb.Helper()
 	prefix := environ.Getenv(Variable)
 	if prefix == "" {
-		tb.Skipf("%s is not set: it names an installation of OrangeFS as docs/guides/orangefs.md describes it, the folder that holds bin/", Variable)
+		need.Unless(tb, need.OrangeFS, fmt.Errorf("%s does not name an installation, the folder that holds bin/ (docs/guides/orangefs.md)", Variable))
 	}
 	o := Install{prefix: prefix}
 	o.keys = newKeys(tb, o)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/tcp/stack"
 	"github.com/viaduct-hpc/viaduct/internal/tcp/stack/stacktest"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
@@ -45,14 +46,8 @@ func TestConformanceOfPages(t *testing.T) {
 }
 
 func TestConformanceIPv6(t *testing.T) {
-	s := open(t, Options{})
-	at := netip.MustParseAddrPort("[::1]:0")
-	l, err := s.Listen(at, 1)
-	if err != nil {
-		t.Skip("no IPv6 here: ", err)
-	}
-	require.NoError(t, l.Close())
-	stacktest.Run(t, factory(Options{}, at))
+	need.Loopback6(t)
+	stacktest.Run(t, factory(Options{}, netip.MustParseAddrPort("[::1]:0")))
 }
 
 func TestConformanceSmallBuffers(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/tcp/stack"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
@@ -129,11 +130,10 @@ func TestOptionsOutOfRange(t *testing.T) {
 }
 
 func TestDualStack(t *testing.T) {
+	need.Loopback6(t)
 	s := open(t, Options{})
 	l, err := s.Listen(netip.MustParseAddrPort("[::]:0"), 0)
-	if err != nil {
-		t.Skip("no IPv6 here: ", err)
-	}
+	require.NoError(t, err)
 	port := l.Addr().Port()
 	for _, from := range []string{"127.0.0.1", "::1", "::ffff:127.0.0.1"} {
 		ip := netip.MustParseAddr(from)

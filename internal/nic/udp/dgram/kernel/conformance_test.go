@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/nic/udp/dgram"
 	"github.com/viaduct-hpc/viaduct/internal/nic/udp/dgram/dgramtest"
 )
@@ -32,6 +33,6 @@ func TestConformance(t *testing.T) {
 }
 
 func TestConformanceIPv6(t *testing.T) {
-	needIPv6(t)
+	need.Loopback6(t)
 	suite(t, Options{}, loopback6)
 }

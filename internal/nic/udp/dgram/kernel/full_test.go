@@ -3,7 +3,6 @@
 package kernel
 
 import (
-	"fmt"
 	"net/netip"
 	"os/exec"
 	"strings"
@@ -13,22 +12,19 @@ import (
 	"github.com/stretchr/testify/assert"
 	"golang.org/x/sys/unix"
 
-	"github.com/viaduct-hpc/viaduct/internal/netns"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/nic/udp/dgram"
 )
 
 // ip runs ip(8) in the network namespace of this thread.
 func ip(t *testing.T, arguments string) bool {
-	out, err := exec.Command("ip", strings.Fields(arguments)...).CombinedOutput()
+	out, err := exec.Command(need.Program(t, "ip"), strings.Fields(arguments)...).CombinedOutput()
 	return assert.NoError(t, err, "ip %s: %s", arguments, out)
 }
 
 // Packets wait in the socket while the hardware address of their destination is
 // unknown. Send returns ErrAgain, and Sleep ends when they have been sent.
 func TestFull(t *testing.T) {
-	if _, err := exec.LookPath("ip"); err != nil {
-		netns.Skip(t, fmt.Errorf("no ip(8) here: %w", err))
-	}
 	for name, o := range map[string]Options{
 		"groups": {SendBuffer: 4096}, "alone": {SendBuffer: 4096, NoGSO: true},
 	} {

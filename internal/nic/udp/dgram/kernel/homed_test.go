@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/nic/udp/dgram"
 )
 
@@ -59,7 +60,7 @@ func TestAnswersComeFromWhereTheyAreExpected(t *testing.T) {
 	d := open(t, Options{})
 	for _, at := range []string{"0.0.0.0:0", "[::]:0"} {
 		if at == "[::]:0" {
-			needIPv6(t)
+			need.Loopback6(t)
 		}
 		all, one := homed(t, d, at), bound(t, d, loopback4)
 		for i := range 3 {
@@ -69,7 +70,7 @@ func TestAnswersComeFromWhereTheyAreExpected(t *testing.T) {
 }
 
 func TestAnswersComeFromWhereTheyAreExpectedIPv6(t *testing.T) {
-	needIPv6(t)
+	need.Loopback6(t)
 	inNetwork(t, 65536, func() {
 		if !ip(t, "-6 addr add fd00::2/64 dev lo nodad") || !ip(t, "-6 addr add fd00::3/64 dev lo nodad") {
 			return
@@ -115,7 +116,7 @@ func TestAddressThatIsGone(t *testing.T) {
 	nobody := netip.MustParseAddr("192.0.2.1") // RFC 5737
 	for _, at := range []string{"0.0.0.0:0", "[::]:0"} {
 		if at == "[::]:0" {
-			needIPv6(t)
+			need.Loopback6(t)
 		}
 		all, one := homed(t, d, at), bound(t, d, loopback4)
 		batch := run(one.Addr(), 20, 1300)

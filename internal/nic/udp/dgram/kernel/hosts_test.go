@@ -5,7 +5,6 @@ package kernel
 import (
 	"fmt"
 	"net/netip"
-	"os/exec"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -21,14 +20,12 @@ const probeBytes = 1
 
 // hosts is a socket in each of two network namespaces that a cable joins.
 func hosts(t *testing.T, o Options) (a, b *socket) {
-	if _, err := exec.LookPath("ip"); err != nil {
-		netns.Skip(t, fmt.Errorf("no ip(8) here: %w", err))
-	}
+	netns.Need(t)
 	thread, plugged, done := make(chan int, 1), make(chan bool, 1), make(chan struct{})
 	go func() {
 		defer close(done)
 		defer close(thread)
-		inNetwork(t, 65536, func() {
+		within(t, 65536, func() {
 			thread <- unix.Gettid()
 			if <-plugged && ip(t, "addr add 10.0.0.2/24 dev there") && ip(t, "link set there up") &&
 				ip(t, "neigh add 10.0.0.1 lladdr 02:00:00:00:00:01 dev there") {
@@ -36,7 +33,7 @@ func hosts(t *testing.T, o Options) (a, b *socket) {
 			}
 		})
 	}()
-	inNetwork(t, 65536, func() {
+	within(t, 65536, func() {
 		ok := ip(t, "link add here address 02:00:00:00:00:01 type veth peer name there address 02:00:00:00:00:02") &&
 			ip(t, fmt.Sprintf("link set there netns %d", <-thread)) &&
 			ip(t, "addr add 10.0.0.1/24 dev here") && ip(t, "link set here up") &&

@@ -41,16 +41,6 @@ func two(t testing.TB, o Options) (a, b *socket) {
 	return bound(t, d, loopback4), bound(t, d, loopback4)
 }
 
-// needIPv6 skips a test if there is no IPv6.
-func needIPv6(t *testing.T) {
-	d := open(t, Options{})
-	s, err := d.Open(loopback6)
-	if err != nil {
-		t.Skip("no IPv6 here: ", err)
-	}
-	require.NoError(t, s.Close())
-}
-
 func eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); !done(); runtime.Gosched() {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/nic/udp/dgram"
 )
 
@@ -99,7 +100,7 @@ func TestUnspecified(t *testing.T) {
 }
 
 func TestIPv6(t *testing.T) {
-	needIPv6(t)
+	need.Loopback6(t)
 	d := open(t, Options{})
 	a, b := bound(t, d, loopback6), bound(t, d, loopback6)
 	batch := append(run(b.Addr(), 50, 1400), packet(b.Addr(), 5, 50))
@@ -120,7 +121,7 @@ func TestIPv6(t *testing.T) {
 }
 
 func TestDualStack(t *testing.T) {
-	needIPv6(t)
+	need.Loopback6(t)
 	d := open(t, Options{})
 	all := bound(t, d, netip.MustParseAddrPort("[::]:0"))
 	require.Equal(t, netip.IPv6Unspecified(), all.Addr().Addr())

@@ -4,9 +4,7 @@ package kernel
 
 import (
 	"encoding/binary"
-	"fmt"
 	"net/netip"
-	"os/exec"
 	"runtime"
 	"testing"
 	"time"
@@ -16,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/netns"
 	"github.com/viaduct-hpc/viaduct/internal/nic/udp/dgram"
 )
@@ -32,7 +31,7 @@ func TestPathMTUOfTheLoopback(t *testing.T) {
 }
 
 func TestPathMTUOfTheLoopbackIPv6(t *testing.T) {
-	needIPv6(t)
+	need.Loopback6(t)
 	s := bound(t, open(t, Options{}), loopback6)
 	assert.Equal(t, 65536-headers6, s.PathMTU(s.Addr()))
 }
@@ -72,13 +71,19 @@ func TestPathsAreBounded(t *testing.T) {
 // inNetwork runs a test in a new network namespace, whose loopback has the given
 // MTU. The thread ends with the goroutine, because it stays locked.
 func inNetwork(t *testing.T, mtu int, test func()) {
+	netns.Need(t)
+	within(t, mtu, test)
+}
+
+// within is inNetwork where networks are known to be possible.
+func within(t *testing.T, mtu int, test func()) {
 	done := make(chan struct{})
-	var skip error
+	var cannot error
 	go func() {
 		defer close(done)
 		runtime.LockOSThread()
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			skip = fmt.Errorf("network namespaces are not allowed here: %w", err)
+			cannot = err
 			return
 		}
 		if !assert.NoError(t, setLink(unix.SIOCSIFMTU, uint32(mtu))) ||
@@ -88,9 +93,7 @@ func inNetwork(t *testing.T, mtu int, test func()) {
 		test()
 	}()
 	<-done
-	if skip != nil {
-		netns.Skip(t, skip)
-	}
+	require.NoError(t, cannot)
 }
 
 // setLink is an ioctl for the loopback.
@@ -164,9 +167,6 @@ func TestLinkSmallerThanAnything(t *testing.T) {
 // The learnt MTU of a path affects PathMTU, but does not prevent larger packets,
 // because any host can forge it (ICMP).
 func TestPathSmallerThanItsLink(t *testing.T) {
-	if _, err := exec.LookPath("ip"); err != nil {
-		netns.Skip(t, fmt.Errorf("no ip(8) here: %w", err))
-	}
 	inNetwork(t, 65536, func() {
 		if !ip(t, "link add here type veth peer name there") || !ip(t, "addr add 10.0.0.1/24 dev here") ||
 			!ip(t, "link set here up") || !ip(t, "link set there up") ||

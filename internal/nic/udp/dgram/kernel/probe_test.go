@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
@@ -37,7 +38,7 @@ func TestProbesFindNobody(t *testing.T) {
 	for name, at := range families() {
 		t.Run(name, func(t *testing.T) {
 			if at[0].Addr().Is6() {
-				needIPv6(t)
+				need.Loopback6(t)
 			}
 			d := open(t, Options{})
 			s := bound(t, d, at[0])
