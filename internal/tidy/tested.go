@@ -72,13 +72,10 @@ func (p *Package) fits(row tiers.Row, say func(format string, args ...any)) {
 	}
 	switch {
 	case row.Why != "":
-	case goroutines && row.Fast == tiers.Plain:
+	case goroutines && !row.Race:
 		say("it has goroutines or locks: test it with the race detector, or say why not")
-	case !goroutines && row.Raced():
+	case !goroutines && row.Race:
 		say("it has neither goroutines nor locks: test it without the race detector, or say why")
-	}
-	if skips := p.skipsAllocations(); row.Raced() && skips != (row.Fast == tiers.Alloc) {
-		say("tests of allocations that skip with the race detector = %v: the fast tier runs it as race+alloc if there are any", skips)
 	}
 	if fuzz != row.Has(tiers.Fuzz) {
 		say("the row says fuzz = %v, the package has targets = %v", row.Has(tiers.Fuzz), fuzz)
@@ -110,30 +107,6 @@ func (p *Package) usesGoroutines() bool {
 		}
 	}
 	return false
-}
-
-// skipsAllocations reports whether a package has tests of allocations that do not run with the race detector.
-func (p *Package) skipsAllocations() bool {
-	for _, f := range p.Files {
-		for _, decl := range f.AST.Decls {
-			fn, ok := decl.(*ast.FuncDecl)
-			if ok && f.Test && fn.Body != nil && strings.HasPrefix(fn.Name.Name, "Test") && strings.Contains(fn.Name.Name, "Alloc") &&
-				(calls(fn.Body, "race", "Enabled") || mentions(fn.Body, "raced")) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// mentions reports whether a block uses a name.
-func mentions(body *ast.BlockStmt, name string) (found bool) {
-	ast.Inspect(body, func(n ast.Node) bool {
-		x, ok := n.(*ast.Ident)
-		found = found || ok && x.Name == name
-		return !found
-	})
-	return found
 }
 
 // speaksOfOrangeFS reports whether a file looks for an installation of stock OrangeFS, or uses a helper that

@@ -11,18 +11,7 @@ import (
 const Page = "docs/internals/testing.md"
 
 // Head begins the table's first line.
-const Head = "| package | fast | soak |"
-
-// A Fast is how the fast tier runs a package.
-type Fast string
-
-const (
-	Race  Fast = "race"  // with the race detector
-	Plain Fast = "plain" // without
-	// Alloc is Race, and additionally the tests that count allocations without the race
-	// detector: the race detector itself allocates, so these tests skip with it.
-	Alloc Fast = "race+alloc"
-)
+const Head = "| package | race | soak |"
 
 // A Soak is an addition of the soak tier for a package, besides running all of its tests
 // at full length, with the race detector and without.
@@ -34,16 +23,13 @@ const (
 	OrangeFS Soak = "orangefs" // tests with stock OrangeFS, where ORANGEFS_PREFIX names one
 )
 
-// words are the allowed contents of the cells.
-var (
-	fastWords = []Fast{Race, Plain, Alloc}
-	soakWords = []Soak{Seeds, Fuzz, OrangeFS}
-)
+// soakWords are the allowed contents of the cells.
+var soakWords = []Soak{Seeds, Fuzz, OrangeFS}
 
 // A Row says how one package is tested.
 type Row struct {
 	Package string // its folder relative to the root; "." is the root
-	Fast    Fast
+	Race    bool   // the race step of .ci/run tests it with the race detector
 	Soak    []Soak
 	Why     string // why a package with goroutines is tested without the race detector, or the reverse
 	Line    int    // of the page
@@ -79,7 +65,7 @@ func Parse(page []byte) ([]Row, error) {
 	return rows, nil
 }
 
-// parseRow reads "| `bmi` | race | seeds, fuzz | why |".
+// parseRow reads "| `bmi` | yes | seeds, fuzz | why |".
 func parseRow(line string) (Row, error) {
 	cells := strings.Split(strings.Trim(line, "|"), "|")
 	if len(cells) != 4 {
@@ -88,9 +74,9 @@ func parseRow(line string) (Row, error) {
 	for i := range cells {
 		cells[i] = strings.TrimSpace(cells[i])
 	}
-	row := Row{Package: strings.Trim(cells[0], "`"), Fast: Fast(cells[1]), Why: cells[3]}
-	if !slices.Contains(fastWords, row.Fast) {
-		return Row{}, fmt.Errorf("the fast tier runs a package as one of %q, not %q", fastWords, row.Fast)
+	row := Row{Package: strings.Trim(cells[0], "`"), Race: cells[1] == "yes", Why: cells[3]}
+	if !row.Race && cells[1] != "no" {
+		return Row{}, fmt.Errorf("whether the race detector is used is yes or no, not %q", cells[1])
 	}
 	for word := range strings.FieldsFuncSeq(cells[2], func(r rune) bool { return r == ',' || r == ' ' }) {
 		if !slices.Contains(soakWords, Soak(word)) {
@@ -100,9 +86,6 @@ func parseRow(line string) (Row, error) {
 	}
 	return row, nil
 }
-
-// Raced reports whether the fast tier runs the package with the race detector.
-func (r Row) Raced() bool { return r.Fast != Plain }
 
 // Has reports whether the soak tier adds something.
 func (r Row) Has(s Soak) bool { return slices.Contains(r.Soak, s) }

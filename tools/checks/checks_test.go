@@ -23,8 +23,8 @@ import (
 // small is a module with a package for each way in which tests can end.
 var small = map[string]string{
 	"go.mod": "module example.org/small\n\ngo 1.26\n",
-	"docs/internals/testing.md": tiers.Head + " why |\n| --- | --- | --- | --- |\n| `good` | plain | | |\n| `bad` | race | | |\n" +
-		"| `panics` | plain | | |\n| `broken` | plain | | |\n",
+	"docs/internals/testing.md": tiers.Head + " why |\n| --- | --- | --- | --- |\n| `good` | no | | |\n| `bad` | yes | | |\n" +
+		"| `panics` | no | | |\n| `broken` | no | | |\n",
 	"good/good_test.go": `package good
 
 import "testing"
@@ -75,12 +75,10 @@ func inSmall(t *testing.T) *module {
 
 func TestEveryEndOfATestIsSeen(t *testing.T) {
 	m := inSmall(t)
-	m.canRace = false // it is slow to build, and changes nothing here
 	var out bytes.Buffer
 	f := newFold(m.path, &out)
-	plain, race := m.selected(always, tiers.Row.Raced)
-	require.Equal(t, []string{"bad"}, race.packages)
-	require.NoError(t, m.test(t.Context(), f, []string{"-short", "-vet=off"}, nil, plain, race))
+	require.Equal(t, []string{"bad"}, m.selected(true, func(row tiers.Row) bool { return row.Race }).packages)
+	require.NoError(t, m.test(t.Context(), f, []string{"-short", "-vet=off"}, nil, m.selected(false, within(nil))))
 	ends := make(map[string]string)
 	for _, o := range f.outcomes {
 		ends[strings.TrimSpace(o.Package+" "+o.Test)] = o.Action
@@ -97,8 +95,8 @@ func TestEveryEndOfATestIsSeen(t *testing.T) {
 		assert.Contains(t, out.String(), want)
 	}
 	out.Reset()
-	f.printSkipped(&out)
-	assert.Equal(t, "skipped: good TestSkips: there is no moon\n", out.String())
+	f.printSkipped(&out, "list")
+	assert.Equal(t, "1 skipped; list lists them:\n     1 do not apply to what they test\n", out.String())
 	out.Reset()
 	f.printSlowest(&out, 1, time.Minute)
 	assert.Equal(t, 1, strings.Count(out.String(), "the slowest tests"))
@@ -122,8 +120,7 @@ func TestFailuresNameTheirPackage(t *testing.T) {
 func TestNothingButGood(t *testing.T) {
 	m := inSmall(t)
 	f := newFold(m.path, io.Discard)
-	plain, race := m.selected(within([]string{"./good/"}), tiers.Row.Raced)
-	require.NoError(t, m.test(t.Context(), f, nil, nil, plain, race))
+	require.NoError(t, m.test(t.Context(), f, nil, nil, m.selected(false, within([]string{"./good/"}))))
 	assert.False(t, f.bad())
 	assert.Equal(t, "1 passed, 0 failed, 1 skipped", f.counts().String())
 }
@@ -219,7 +216,7 @@ func TestEndless(t *testing.T) {
 
 func TestFoldersAreKnown(t *testing.T) {
 	inSmall(t)
-	_, err := runFast(t.Context(), []string{"elsewhere"}, false)
+	_, err := runFast(t.Context(), []string{"elsewhere"}, false, false)
 	require.ErrorContains(t, err, `no package of docs/internals/testing.md is in ["elsewhere"]`)
 	_, err = flake(t.Context(), []string{"elsewhere"}, 0, nil)
 	require.ErrorContains(t, err, "elsewhere")

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -34,6 +35,8 @@ type fold struct {
 	module string
 	print  io.Writer
 	quiet  bool // print nothing of packages that pass
+	of     int  // how many packages there are; 0: unknown
+	ended  int
 
 	mu       sync.Mutex
 	outcomes []outcome
@@ -111,6 +114,9 @@ func (f *fold) end(e event, key [2]string) {
 			if !strings.Contains(output, "FAIL\t") { // a test binary does not know its package
 				f.say("FAIL " + o.Package + "\n")
 			}
+		case !f.quiet && f.of > 0:
+			f.ended++
+			f.say(fmt.Sprintf("%3d/%d %s", f.ended, f.of, lastLine(output)))
 		case !f.quiet:
 			f.say(lastLine(output))
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,22 +13,29 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/tiers"
 )
 
-// allocations selects the tests that count allocations.
-const allocations = "Alloc"
-
 // parallel is how many parallel tests of a package run at once: parallel tests mostly wait.
 const parallel = "8"
 
 // packageLimit is how long a package's tests should take in the fast tier on a quiet machine.
 const packageLimit = time.Minute
 
+// skippedFile has the skipped tests of the last run, relative to the root of the module.
+const skippedFile = "out/skipped.txt"
+
+// longest are the packages that take longest: those whose tests start many processes. They start first, so that
+// a run does not end with one of them alone.
+var longest = []string{
+	"bench", "internal/docs", "internal/mpi/jobtest", "examples/mpi/heat", "internal/plugins/conformance", "internal/pvfs/badday",
+	"cmd/bmi", "cmd/mpiexec", "examples/mpi/hello", "internal/mpi/launch", "mpi", "internal/pvfs/server",
+}
+
 func fastCommand() *cobra.Command {
-	var fresh bool
+	var fresh, race bool
 	c := &cobra.Command{
 		Use:   "fast [FOLDER...]",
 		Short: "run the fast tier, or its packages in some folders",
 		RunE: func(c *cobra.Command, folders []string) error {
-			f, err := runFast(c.Context(), folders, fresh)
+			f, err := runFast(c.Context(), folders, fresh, race)
 			if err != nil {
 				return err
 			}
@@ -34,6 +43,7 @@ func fastCommand() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&fresh, "fresh", false, "run every test, also those whose result is cached")
+	c.Flags().BoolVar(&race, "race", false, "run the packages that have goroutines or locks, with the race detector; needs a C compiler")
 	return c
 }
 
@@ -43,7 +53,7 @@ func slowCommand() *cobra.Command {
 		Use:   "slow [FOLDER...]",
 		Short: "run the fast tier and list what takes longest",
 		RunE: func(c *cobra.Command, folders []string) error {
-			f, err := runFast(c.Context(), folders, true)
+			f, err := runFast(c.Context(), folders, true, false)
 			if err != nil {
 				return err
 			}
@@ -55,52 +65,63 @@ func slowCommand() *cobra.Command {
 	return c
 }
 
-// runFast runs the fast tier: -short, and the race detector where the table says so.
-func runFast(ctx context.Context, folders []string, fresh bool) (*fold, error) {
+// runFast runs the fast tier, or what of it the race step runs.
+func runFast(ctx context.Context, folders []string, fresh, race bool) (*fold, error) {
 	m, err := loadModule(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if !m.canRace {
-		fmt.Println("without the race detector: cgo is off or there is no C compiler (apt-get install gcc)")
+	if race && !m.canRace {
+		return nil, errNoRace
 	}
-	f := newFold(m.path, os.Stdout)
 	flags := []string{"-short", "-vet=off", "-parallel=" + parallel}
 	if fresh {
 		flags = append(flags, "-count=1")
 	}
-	plain, race := m.selected(within(folders), tiers.Row.Raced)
-	if len(plain.packages)+len(race.packages) == 0 {
-		return nil, fmt.Errorf("checks: no package of docs/internals/testing.md is in %q", folders)
+	s := m.selected(race, func(row tiers.Row) bool { return within(folders)(row) && (row.Race || !race) })
+	if len(s.packages) == 0 {
+		return nil, fmt.Errorf("checks: no package of %s is in %q", tiers.Page, folders)
 	}
-	if err := m.test(ctx, f, flags, nil, plain, race); err != nil {
-		return nil, err
-	}
-	alloc := m.counting(within(folders))
-	if !race.race {
-		alloc.packages = nil // they were tested without the race detector already
-	}
-	return f, m.test(ctx, f, append(flags, "-run="+allocations), nil, alloc)
+	slices.SortStableFunc(s.packages, func(a, b string) int { return place(a) - place(b) })
+	f := newFold(m.path, os.Stdout)
+	f.of = len(s.packages)
+	return f, m.test(ctx, f, flags, nil, s)
 }
 
-// counting are the packages whose allocation tests run again without the race detector.
-func (m *module) counting(passes func(tiers.Row) bool) (s selection) {
-	for _, row := range m.rows {
-		if row.Fast == tiers.Alloc && passes(row) {
-			s.packages = append(s.packages, row.Package)
-		}
+// place is where a package stands among those that take longest, or behind them.
+func place(folder string) int {
+	if i := slices.Index(longest, folder); i >= 0 {
+		return i
 	}
-	return s
+	return len(longest)
 }
 
-// verdict prints the result of a run.
+// verdict prints the result of a run, and writes what was skipped into a file.
 func verdict(f *fold) error {
 	fmt.Println()
-	f.printSkipped(os.Stdout)
+	if err := f.writeSkipped(skippedFile); err != nil {
+		return err
+	}
+	f.printSkipped(os.Stdout, skippedFile)
 	f.printFailed(os.Stdout)
 	fmt.Println(f.counts())
 	if f.bad() {
 		return errFailed
+	}
+	return nil
+}
+
+// writeSkipped writes a line for each skipped test: its package, its name, and the reason.
+func (f *fold) writeSkipped(file string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return fmt.Errorf("checks: %w", err)
+	}
+	var text []byte
+	for _, o := range f.skipped() {
+		text = fmt.Appendf(text, "%s\t%s\t%s\n", o.Package, o.Test, o.Reason)
+	}
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		return fmt.Errorf("checks: %w", err)
 	}
 	return nil
 }

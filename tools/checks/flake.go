@@ -106,7 +106,10 @@ func (r *flaky) add(f *fold) {
 // verdict lists the tests that did not pass every time.
 func (r *flaky) verdict() error {
 	fmt.Println()
-	r.all.printSkipped(os.Stdout)
+	if err := r.all.writeSkipped(skippedFile); err != nil {
+		return err
+	}
+	r.all.printSkipped(os.Stdout, skippedFile)
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	for _, name := range slices.Sorted(maps.Keys(r.failed)) {
 		fmt.Fprintf(table, "failed in %d of %d rounds:\t%s\t(rounds %v)\n", len(r.failed[name]), r.rounds, name, r.failed[name])
@@ -124,38 +127,22 @@ func (r *flaky) verdict() error {
 type testBinary struct {
 	path string
 	row  tiers.Row
-	run  string // which of its tests run, as a pattern; "" is all
 	env  []string
 	took time.Duration // in the last round
 }
 
 // build builds the test binaries of the fast tier.
 func (m *module) build(ctx context.Context, work string, folders []string) (all []*testBinary, err error) {
-	add := func(row tiers.Row, race bool, run string) error {
-		s := selection{race: race}
-		b := &testBinary{path: filepath.Join(work, strconv.Itoa(len(all))+".test"), row: row, run: run, env: s.environment()}
-		args := []string{"test", "-c", "-vet=off", "-o", b.path, "./" + row.Package}
-		if race {
-			args = slices.Insert(args, 2, "-race")
-		}
-		if out, err := goCommand(ctx, b.env, args...).CombinedOutput(); err != nil {
-			return fmt.Errorf("checks: building the tests of %s: %w\n%s", row.Package, err, out)
-		}
-		all = append(all, b)
-		return nil
-	}
 	for _, row := range m.rows {
 		if !within(folders)(row) {
 			continue
 		}
-		if err := add(row, m.canRace && row.Raced(), ""); err != nil {
-			return nil, err
+		b := &testBinary{path: filepath.Join(work, strconv.Itoa(len(all))+".test"), row: row, env: selection{}.environment()}
+		args := []string{"test", "-c", "-vet=off", "-o", b.path, "./" + row.Package}
+		if out, err := goCommand(ctx, b.env, args...).CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("checks: building the tests of %s: %w\n%s", row.Package, err, out)
 		}
-		if row.Fast == tiers.Alloc && m.canRace {
-			if err := add(row, false, allocations); err != nil {
-				return nil, err
-			}
-		}
+		all = append(all, b)
 	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf("checks: no package of %s is in %q", tiers.Page, folders)
@@ -195,7 +182,7 @@ func (b *testBinary) test(ctx context.Context, f *fold) error {
 		name += "/" + b.row.Package
 	}
 	cmd := goCommand(ctx, b.env, "tool", "test2json", "-t", "-p", name,
-		b.path, "-test.short", "-test.v=test2json", "-test.paniconexit0", "-test.timeout="+packageTimeout, "-test.parallel="+parallel, "-test.run="+b.run)
+		b.path, "-test.short", "-test.v=test2json", "-test.paniconexit0", "-test.timeout="+packageTimeout, "-test.parallel="+parallel)
 	cmd.Dir = b.row.Package
 	cancelBy(cmd, syscall.SIGTERM) // programs started by test2json ignore an interrupt
 	start := time.Now()

@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -56,24 +55,19 @@ type selection struct {
 	env      []string // additional environment of its tests
 }
 
-// selected are the packages whose rows pass. raced says for each row whether to use the race
-// detector.
-func (m *module) selected(passes func(tiers.Row) bool, raced func(tiers.Row) bool) (plain, race selection) {
-	race.race = m.canRace
+// errNoRace says what the race detector lacks.
+var errNoRace = errors.New("checks: the race detector needs cgo and a C compiler: apt-get install gcc libc6-dev")
+
+// selected are the packages whose rows pass.
+func (m *module) selected(race bool, passes func(tiers.Row) bool) selection {
+	s := selection{race: race}
 	for _, row := range m.rows {
-		switch {
-		case !passes(row):
-		case raced(row):
-			race.packages = append(race.packages, row.Package)
-		default:
-			plain.packages = append(plain.packages, row.Package)
+		if passes(row) {
+			s.packages = append(s.packages, row.Package)
 		}
 	}
-	return plain, race
+	return s
 }
-
-func always(tiers.Row) bool { return true }
-func never(tiers.Row) bool  { return false }
 
 // within selects packages whose folders begin with one of the given ones; all of them if none is
 // given.
@@ -89,28 +83,18 @@ func within(folders []string) func(tiers.Row) bool {
 	}
 }
 
-// test runs go test on selections in parallel, and folds the output into f. Flags of go test are put
-// before the packages, those of the test binaries behind.
-func (m *module) test(ctx context.Context, f *fold, goFlags, testFlags []string, all ...selection) error {
-	var wg sync.WaitGroup
-	errs := make([]error, len(all))
-	for i, s := range all {
-		if len(s.packages) == 0 {
-			continue
-		}
-		args := append([]string{"test", "-json", "-timeout=" + packageTimeout}, goFlags...)
-		if s.race {
-			// Its tests wait for processes and sockets more than those without the race detector.
-			args = append(args, "-race", "-p="+strconv.Itoa(runtime.NumCPU()+1))
-		}
-		for _, folder := range s.packages {
-			args = append(args, "./"+folder)
-		}
-		args = append(args, testFlags...)
-		wg.Go(func() { errs[i] = f.follow(ctx, goCommand(ctx, s.environment(), args...)) })
+// test runs go test on packages, and folds the output into f. Flags of go test are put before the packages,
+// those of the test binaries behind.
+func (m *module) test(ctx context.Context, f *fold, goFlags, testFlags []string, s selection) error {
+	// Many tests wait for processes, sockets and timers: others run meanwhile.
+	args := append([]string{"test", "-json", "-timeout=" + packageTimeout, "-p=" + strconv.Itoa(2*runtime.NumCPU())}, goFlags...)
+	if s.race {
+		args = append(args, "-race")
 	}
-	wg.Wait()
-	return errors.Join(errs...)
+	for _, folder := range s.packages {
+		args = append(args, "./"+folder)
+	}
+	return f.follow(ctx, goCommand(ctx, s.environment(), append(args, testFlags...)...))
 }
 
 // environment is the environment of the go command. Profile-guided optimisation would compile the

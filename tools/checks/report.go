@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -42,25 +41,6 @@ func (c counts) String() string {
 
 // bad reports whether anything failed.
 func (f *fold) bad() bool { return f.broken || f.counts().failed > 0 }
-
-// printSkipped lists the skipped tests by reason.
-func (f *fold) printSkipped(w io.Writer) {
-	by := make(map[string][]string)
-	for _, o := range f.outcomes {
-		if o.Action == "skip" && o.Test != "" {
-			by[o.Reason] = append(by[o.Reason], o.Package+" "+o.Test)
-		}
-	}
-	for _, reason := range slices.Sorted(maps.Keys(by)) {
-		slices.Sort(by[reason])
-		const most = 3
-		names := strings.Join(by[reason][:min(most, len(by[reason]))], ", ")
-		if n := len(by[reason]) - most; n > 0 {
-			names += fmt.Sprintf(" and %d more", n)
-		}
-		fmt.Fprintf(w, "skipped: %s: %s\n", names, reason)
-	}
-}
 
 // failed names the tests and packages that failed.
 func (f *fold) failed() (names []string) {

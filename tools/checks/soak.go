@@ -160,9 +160,9 @@ func summary(results []result) error {
 // race runs every test of every package at full length with the race detector.
 func (s *soak) race(ctx context.Context, _ time.Duration) (result, error) {
 	if !s.canRace {
-		return result{}, fmt.Errorf("checks: the race detector needs cgo and a C compiler")
+		return result{}, errNoRace
 	}
-	return s.whole(ctx, "every package, with the race detector", always)
+	return s.whole(ctx, "every package, with the race detector", true)
 }
 
 // wholeNumbers are variables that set the amount of work of some tests; by default they do
@@ -186,16 +186,19 @@ func (s *soak) full(ctx context.Context, _ time.Duration) (result, error) {
 	if os.Getenv("ORANGEFS_PREFIX") == "" {
 		what += "; no OrangeFS: ORANGEFS_PREFIX is not set"
 	}
-	return s.whole(ctx, what, never, env...)
+	return s.whole(ctx, what, false, env...)
 }
 
 // whole runs every test at full length, with env added to its environment.
-func (s *soak) whole(ctx context.Context, what string, raced func(tiers.Row) bool, env ...string) (result, error) {
+func (s *soak) whole(ctx context.Context, what string, race bool, env ...string) (result, error) {
 	f := newFold(s.path, os.Stdout)
-	plain, race := s.selected(within(s.folders), raced)
-	plain.env, race.env = env, env
-	err := s.test(ctx, f, []string{"-count=1"}, nil, plain, race)
-	f.printSkipped(os.Stdout)
+	packages := s.selected(race, within(s.folders))
+	packages.env = env
+	err := s.test(ctx, f, []string{"-count=1"}, nil, packages)
+	if err == nil {
+		err = f.writeSkipped(skippedFile)
+	}
+	f.printSkipped(os.Stdout, skippedFile)
 	f.printFailed(os.Stdout)
 	return result{counts: f.counts(), bad: f.bad(), detail: what}, err
 }
@@ -213,7 +216,7 @@ func (s *soak) models(ctx context.Context, _ time.Duration) (result, error) {
 // seeds runs the simulated tests with seeds never used before, a new base in each round.
 func (s *soak) seeds(ctx context.Context, limit time.Duration) (result, error) {
 	simulated := func(row tiers.Row) bool { return row.Has(tiers.Seeds) && within(s.folders)(row) }
-	plain, race := s.selected(simulated, never)
+	packages := s.selected(false, simulated)
 	f := newFold(s.path, os.Stdout)
 	f.quiet = true
 	var bases []string
@@ -225,7 +228,7 @@ func (s *soak) seeds(ctx context.Context, limit time.Duration) (result, error) {
 		bases = append(bases, fmt.Sprint(base))
 		fmt.Printf("-sim.base=%d -sim.seeds=%d\n", base, seedsPerRound)
 		flags := []string{fmt.Sprintf("-sim.base=%d", base), fmt.Sprintf("-sim.seeds=%d", seedsPerRound)}
-		if err := s.test(ctx, f, []string{"-count=1", "-vet=off"}, flags, plain, race); err != nil {
+		if err := s.test(ctx, f, []string{"-count=1", "-vet=off"}, flags, packages); err != nil {
 			return result{}, err
 		}
 	}

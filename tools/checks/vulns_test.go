@@ -28,7 +28,7 @@ func unreachableVulns(t *testing.T) vulnSource {
 // TestVulnsAreNotSkippedSilently: without data, vulns says so, and fails if it must not skip.
 func TestVulnsAreNotSkippedSilently(t *testing.T) {
 	from := unreachableVulns(t)
-	t.Setenv(vulnsVariable, "")
+	t.Setenv(need.MustVariable, "")
 	var out bytes.Buffer
 	require.NoError(t, vulns(t.Context(), &out, from, []string{"."}))
 	assert.Contains(t, out.String(), "KNOWN VULNERABILITIES WERE NOT CHECKED: "+from.database+" is out of reach")
