@@ -1,5 +1,11 @@
 // Package flow is the flow control of one connection, both directions: who may send how much. docs/internals/models/credits.pml is a model of it, and
 // docs/internals/protocols/via.md describes it.
+//
+// Credits always come back. Let A have 4 or fewer, so that its messages wait. The credits that A has spent are at B: in packets that B will
+// handle, owed, withheld, or on their way back. If none is on its way and none withheld, B owes at least posted − 4 ≥ posted / 2, because
+// posted ≥ 8: a CREDIT is due. B can send it with its last credit, which no other packet takes but CREDIT. If a CREDIT took it, that CREDIT
+// carries half of A's receives or more, and A answers by the same argument. CREDIT packets do not keep each other going: the answer to one
+// is due only when half of all receives are owed again.
 package flow
 
 import (
