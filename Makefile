@@ -85,7 +85,7 @@ lint: ## formatting, vet, staticcheck, go.mod, generated files, known vulnerabil
 
 model: ## check the Promela models of the protocols with spin
 	@command -v spin >/dev/null || { echo 'model: spin is missing: apt-get install spin'; exit 1; }
-	./docs/models/run.sh
+	./docs/internals/models/run.sh
 
 generate: ## regenerate what is generated (String methods, the control service of plugins)
 	$(GO) generate ./...

@@ -202,7 +202,7 @@ func (s *soak) whole(ctx context.Context, what string, raced func(tiers.Row) boo
 
 // models checks the Promela models with the larger bounds.
 func (s *soak) models(ctx context.Context, _ time.Duration) (result, error) {
-	cmd := exec.CommandContext(ctx, "./docs/models/run.sh", "deep")
+	cmd := exec.CommandContext(ctx, "./docs/internals/models/run.sh", "deep")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
 		return result{}, fmt.Errorf("checks: docs/internals/models/run.sh deep: %w", err)
