@@ -1,6 +1,6 @@
 // Package tidy has the project rules that a program can check: which layer may import which
 // (layers.go), which packages programs outside may import (published.go), which are pure (pure.go), that mentioned documents exist (links.go), and so
-// do the tests and packages in command lines (commands.go), that tables are complete (tables.go),
+// do the tests and packages in command lines (commands.go), that tables are complete (tables.go) and decisions short (decisions.go),
 // that the page on testing and the packages agree (tested.go), that no test fails because something
 // was slow (clock.go), that environment variables are in one table (environ.go), that tests say what they need of the machine before they start anything (needs.go), and small rules, for
 // example that every package has a comment (small.go).
@@ -90,6 +90,7 @@ func Rules() []Rule {
 		{"links", links},
 		{"commands", commands},
 		{"tables", tables},
+		{"decisions", decisions},
 		{"tested", tested},
 		{"clock", clock},
 		{"environment", environment},

@@ -12,7 +12,7 @@ import (
 )
 
 // dependenciesPage says why the module needs each of its direct dependencies.
-const dependenciesPage = "docs/internals/decisions/0056-what-stands-on-libraries.md"
+const dependenciesPage = "docs/internals/libraries.md"
 
 // dependencyRow is a row of its table, with a reason.
 var dependencyRow = regexp.MustCompile(`(?m)^\| ([\w.-]+\.[a-z]+/\S+) \| (?:programs|commands|tests) \| \S.{9,} \|$`)

@@ -23,7 +23,7 @@ func main() {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(fastCommand(), neededCommand(), slowCommand(), flakeCommand(), soakCommand(), referencesCommand(), standardCommand(), vulnsCommand(), apiCommand())
+	root.AddCommand(fastCommand(), neededCommand(), slowCommand(), flakeCommand(), soakCommand(), referencesCommand(), standardCommand(), vulnsCommand(), apiCommand(), wordsCommand())
 	if err := root.ExecuteContext(ctx); err != nil {
 		if !errors.Is(err, errFailed) {
 			fmt.Fprintln(os.Stderr, err)

@@ -205,7 +205,7 @@ func (s *soak) whole(ctx context.Context, what string, race bool, env ...string)
 
 // models checks the Promela models with the larger bounds.
 func (s *soak) models(ctx context.Context, _ time.Duration) (result, error) {
-	cmd := exec.CommandContext(ctx, "./docs/models/run.sh", "deep")
+	cmd := exec.CommandContext(ctx, "./docs/internals/models/run.sh", "deep")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
 		return result{}, fmt.Errorf("checks: docs/internals/models/run.sh deep: %w", err)
