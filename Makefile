@@ -14,7 +14,7 @@ MODULES := bench/plot tools/browser tools/dist tools/grafana
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build pmix dist demo test slow flake soak hosts bench bench-deps profile terminal lint model generate ci clean
+.PHONY: help build pmix dist demo test race tools slow flake soak hosts bench bench-deps profile terminal lint model generate ci clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -32,7 +32,12 @@ demo: ## copy the Go source tree into a file system and out, send it between two
 	./bench/demo.sh
 
 test: ## run the fast tier of tests; docs/internals/testing.md says what is in it
-	$(GO) run ./tools/checks fast
+	CGO_ENABLED=0 $(GO) run ./tools/checks fast
+
+race: ## run the packages of the fast tier that have goroutines or locks with the race detector; needs a C compiler
+	$(GO) run ./tools/checks fast --race
+
+tools: ## run the tests of the modules in tools and bench/plot
 	$(foreach m,$(MODULES),CGO_ENABLED=0 $(GO) test -C $(m) -short ./... &&) true
 
 slow: ## run the fast tier and list what takes longest

@@ -14,7 +14,7 @@ func page(text string) string { return strings.ReplaceAll(text, "'''", "```") }
 func TestParse(t *testing.T) {
 	blocks, problems := Parse("a.md", page(`# Title
 
-'''sh run needs: /dev/fuse,fio
+'''sh run needs: fuse,fio
 ls
 '''
 
