@@ -10,7 +10,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-say() { printf 'demo: %s\n' "$*"; }
+# say prints a line with the seconds since the start.
+say() { printf 'demo: %3d s: %s\n' "$SECONDS" "$*"; }
 
 receiver=
 extractor=
@@ -30,7 +31,7 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 130' INT TERM
 
-say 'building bin/pvfs, bin/pvfsd, bin/bmi, a plugin, and an MPI program with its launcher'
+say 'compiling, which takes longest the first time: bin/pvfs, bin/pvfsd, bin/bmi, a plugin, and an MPI program with its launcher'
 CGO_ENABLED=0 go build -o bin/ ./cmd/pvfs ./cmd/pvfsd ./cmd/bmi ./cmd/bmi-method-via ./cmd/mpiexec ./examples/mpi/heat
 bmi=(./bin/bmi)
 with_plugin=(./bin/bmi plugins run bin/bmi-method-via --)
@@ -124,7 +125,7 @@ timed() {
 	"$@"
 	end=$(date +%s%N)
 	awk -v bytes="$bytes" -v files="$(wc -l <"$work/sent")" -v ns=$((end - start)) \
-		'BEGIN { printf "demo: %d files, %.0f MB in %.2f s: %.1f MB/s, %.0f files/s\n", files, bytes/1e6, ns/1e9, bytes/1e6/(ns/1e9), files/(ns/1e9) }'
+		'BEGIN { printf "demo:        %d files, %.0f MB in %.2f s: %.1f MB/s, %.0f files/s\n", files, bytes/1e6, ns/1e9, bytes/1e6/(ns/1e9), files/(ns/1e9) }'
 }
 
 # file_system: two servers, the source in over via+shm and out over tcp.
