@@ -26,6 +26,24 @@ func TestCharts(t *testing.T) {
 	}
 }
 
+// TestChartsOfBench draws the charts that bench makes of its results: its test writes them.
+func TestChartsOfBench(t *testing.T) {
+	in, err := os.Open("testdata/charts.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	folder := t.TempDir()
+	if err := run(in, []string{folder}); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"latency.svg", "bandwidth.svg", "ratios.svg", "latency-tcp.svg", "latency-udp.svg"} {
+		if text, err := os.ReadFile(filepath.Join(folder, file)); err != nil || !strings.Contains(string(text), "</svg>") {
+			t.Errorf("%s is no drawing (%v)", file, err)
+		}
+	}
+}
+
 func TestChartsThatCannotBeDrawn(t *testing.T) {
 	for in, want := range map[string]string{
 		`[{"file":"a.svg","colour":1}]`: "unknown field",
