@@ -17,7 +17,7 @@ type MethodStats struct {
 	Peers     int `about:"peers known"`
 	Connected int `about:"peers connected"`
 	// Methods that do not copy leave CopiedBytes 0.
-	CopiedBytes   uint64 `about:"bytes of large messages that were copied because their memory is not from Alloc"`
+	CopiedBytes   uint64 `about:"bytes of large messages copied because their memory is not from Alloc"`
 	PostedRecvs   int    `about:"receives that wait for their messages"`
 	EarlyMessages int    `about:"messages that wait for their receives"`
 
@@ -146,7 +146,7 @@ type EndpointStats struct {
 	Wakes        uint64        `about:"wake-ups sent to callers asleep in a Test call"`
 	HandlerCalls uint64        `about:"calls of handlers of unexpected messages"`
 
-	RefusedUnexpected uint64 `about:"times a method had to hold an unexpected message because the queue was full"`
+	RefusedUnexpected uint64 `about:"times a method held an unexpected message because the queue was full"`
 
 	QueuedUnexpected      int `about:"unexpected messages not yet taken, of classes without a handler"`
 	QueuedUnexpectedBytes int `about:"bytes of unexpected messages not yet taken"`

@@ -6,14 +6,14 @@ import "time"
 // Link count what it took to make lossy links reliable, for methods that do
 // this themselves. Counters only grow. The tags describe them for tools (package bmi/about).
 type Link struct {
-	SegmentsSent     uint64 `about:"segments sent, each counted once; a segment is one packet's worth of a message"`
+	SegmentsSent     uint64 `about:"segments sent, each counted once"`
 	SegmentsReceived uint64 `about:"segments received, each counted once"`
 	Retransmitted    uint64 `about:"transmissions of segments beyond the first"`
-	TimedOut         uint64 `about:"transmissions declared lost because nothing arrived any more; other losses are inferred from the arrival of later segments"`
+	TimedOut         uint64 `about:"transmissions declared lost because nothing arrived any more"`
 	Lost             uint64 `about:"transmissions declared lost because later ones arrived"`
 	Spurious         uint64 `about:"retransmissions that were not needed"`
 	Duplicates       uint64 `about:"segments that had arrived before"`
-	Refused          uint64 `about:"segments that had to be sent again because there was no room for them"`
+	Refused          uint64 `about:"segments without room, to be sent again"`
 	AcksSent         uint64 `about:"packets sent that acknowledged new arrivals"`
 	AcksReceived     uint64 `about:"packets received with an ack, whether new or not"`
 
@@ -54,10 +54,10 @@ type Packets struct {
 	BytesReceived   uint64 `about:"bytes of packets received, without the headers of lower layers"`
 	SendCalls       uint64 `about:"system calls to send, including those that moved nothing"`
 	RecvCalls       uint64 `about:"system calls to receive, including those that moved nothing"`
-	GroupedSent     uint64 `about:"packets sent that shared a system call buffer with others (UDP GSO)"`
-	GroupedReceived uint64 `about:"packets received that shared a system call buffer with others (UDP GRO)"`
+	GroupedSent     uint64 `about:"packets sent several in one call (GSO)"`
+	GroupedReceived uint64 `about:"packets received several in one call (GRO)"`
 	Unsent          uint64 `about:"packets that the system refused to send; a link sees them as losses"`
 	Overflowed      uint64 `about:"packets that arrived when the system's buffer was full; a link sees them as losses"`
-	Dropped         uint64 `about:"packets that belong to no connection, were not made by the other side of theirs, or arrived twice"`
+	Dropped         uint64 `about:"packets of no connection, forged ones, and repetitions"`
 	Refused         uint64 `about:"connection requests rejected for a wrong key or another protocol version"`
 }

@@ -28,13 +28,16 @@ type dashboard struct {
 	}
 }
 
-// A metric is a row of docs/reference/metrics.md.
+// A metric is a name in the table of docs/reference/metrics.md.
 type metric struct {
 	kind   string
 	labels []string
 }
 
-var row = regexp.MustCompile("(?m)^\\| `([a-z0-9_]+)` \\| ([a-z]+) \\| ([a-z0-9_, ]*) \\|")
+var (
+	row  = regexp.MustCompile("(?m)^\\| (`viaduct_[^|]*) \\| ([^|]*) \\|$")
+	name = regexp.MustCompile("`([a-z0-9_]+)(?:{([a-z0-9_,]*)})?`")
+)
 
 // exported are all metrics, by name. Those of every Go program that the dashboards use are added.
 func exported(t *testing.T) map[string]metric {
@@ -45,14 +48,22 @@ func exported(t *testing.T) map[string]metric {
 		"process_resident_memory_bytes": {kind: "gauge"},
 	}
 	for _, r := range row.FindAllStringSubmatch(string(page), -1) {
-		m := metric{kind: r[2]}
-		if r[3] != "" {
-			m.labels = strings.Split(r[3], ", ")
-		}
-		all[r[1]] = m
-		if m.kind == "histogram" {
-			all[r[1]+"_bucket"] = metric{"counter", append(slices.Clone(m.labels), "le")}
-			all[r[1]+"_sum"], all[r[1]+"_count"] = metric{"counter", m.labels}, metric{"counter", m.labels}
+		for _, n := range name.FindAllStringSubmatch(r[1], -1) {
+			m := metric{kind: "gauge"}
+			switch {
+			case strings.HasSuffix(n[1], "_total"):
+				m.kind = "counter"
+			case strings.HasSuffix(r[2], "(histogram)"):
+				m.kind = "histogram"
+			}
+			if n[2] != "" {
+				m.labels = strings.Split(n[2], ",")
+			}
+			all[n[1]] = m
+			if m.kind == "histogram" {
+				all[n[1]+"_bucket"] = metric{"counter", append(slices.Clone(m.labels), "le")}
+				all[n[1]+"_sum"], all[n[1]+"_count"] = metric{"counter", m.labels}, metric{"counter", m.labels}
+			}
 		}
 	}
 	require.Greater(t, len(all), 100)

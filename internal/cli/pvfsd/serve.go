@@ -80,7 +80,7 @@ the user's groups, and needs no key. A line "uid:1000 users" of --identities let
 as root, its clients must set VIADUCT_SHM_TRUST=USER to trust its user, and root must make the folder of names (docs/reference/pvfs.md).
 
 Addresses of via+udp and tcps need keys of their own: see VIADUCT_UDP_KEY_FILE,
-VIADUCT_UDP_PRIVATE_KEY_FILE and VIADUCT_TLS_SECRET in docs/reference/bmi.md.
+VIADUCT_UDP_PRIVATE_KEY_FILE and VIADUCT_TLS_SECRET in docs/reference/keys.md.
 
 ` + exitHelp,
 		Example: `  pvfsd serve --config fs.conf --dir /var/lib/pvfsd

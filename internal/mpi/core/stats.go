@@ -5,14 +5,14 @@ import "github.com/viaduct-hpc/viaduct/internal/mpi/core/wire"
 // Stats are counters since New. The tags describe them for tools (package bmi/about).
 type Stats struct {
 	Early     uint64 `about:"messages that arrived before their receives"`
-	Announced uint64 `about:"messages sent that were announced first, because they are long, or beyond what the receiver keeps"`
+	Announced uint64 `about:"messages announced first: long ones, and those beyond what the receiver keeps"`
 	Failed    uint64 `about:"processes that failed"`
-	Lost      uint64 `about:"messages whose senders were done with them, and that did not get to processes that failed"`
+	Lost      uint64 `about:"messages to failed processes that were lost after their sends had completed"`
 	Protocol  uint64 `about:"processes that failed because they broke the protocol"`
 	Refused   uint64 `about:"connections refused of unknown or unacceptable processes"`
 	Strays    uint64 `about:"packets on refused connections and from processes that are gone"`
 
-	EarlyNow int `about:"messages that wait for their receives: the length of the unexpected queue"`
+	EarlyNow int `about:"messages that wait for their receives (the unexpected queue)"`
 	Posted   int `about:"receives that wait for messages"`
 	Sending  int `about:"active sends with requests that have not been freed"`
 }

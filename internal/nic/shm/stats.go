@@ -8,7 +8,7 @@ type Stats struct {
 	Sent           uint64 `about:"messages sent"`
 	Received       uint64 `about:"messages received"`
 	RDMACalls      uint64 `about:"process_vm_readv and process_vm_writev calls"`
-	RDMABytes      uint64 `about:"bytes that these moved"`
+	RDMABytes      uint64 `about:"bytes that process_vm_readv and process_vm_writev moved"`
 	FileBytes      uint64 `about:"bytes of files put into memory of the other side that is mapped here"`
 	Dropped        uint64 `about:"messages of unreliable ports that had no receive"`
 	DoorbellsRung  uint64 `about:"wake-ups sent to the other side"`
@@ -27,9 +27,9 @@ type Stats struct {
 	HalfOpen       uint64 `about:"sockets closed because they sent nothing in time, or were crowded out"`
 	Probed         uint64 `about:"sockets that closed without sending anything"`
 	OtherUsers     uint64 `about:"connections of users other than ours and root"`
-	UserLimit      uint64 `about:"connections refused because their user had its share of connections or of requests"`
+	UserLimit      uint64 `about:"connections refused because their user had its share"`
 	OutOfResources uint64 `about:"connections lost to a limit of this process or machine"`
-	Looked         uint64 `about:"names that were checked when the device was opened, at most 8"`
+	Looked         uint64 `about:"names checked when the device was opened, at most 8"`
 	Swept          uint64 `about:"socket files of dead processes removed"`
 	DeregisterBusy uint64 `about:"times memory could not be deregistered yet"`
 	Hot            int    `about:"connections that are polled"`

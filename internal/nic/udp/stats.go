@@ -14,14 +14,14 @@ type Stats struct {
 	Cookies   uint64 `about:"requests that had to prove their address first"`
 	Refused   uint64 `about:"requests with another key, version or mode, or to a device that does not listen"`
 	Busy      uint64 `about:"requests refused because too many others were waiting"`
-	Unknown   uint64 `about:"of the refused requests, those with a key that is not in the list of clients"`
+	Unknown   uint64 `about:"refused requests with a key that is not in the list of clients"`
 	Strangers uint64 `about:"requests that were not processed, because too many of their host had such keys"`
-	Unnamed   uint64 `about:"requests of sides that claimed an address that is not theirs according to the list of servers, and so got another name"`
+	Unnamed   uint64 `about:"requests that claimed an address which is not theirs in the list of servers"`
 	Malformed uint64 `about:"datagrams that are not packets"`
 	Stray     uint64 `about:"packets that belong to no connection or request here"`
 	Resets    uint64 `about:"answers to packets of unknown connections"`
 	Protocol  uint64 `about:"connections that ended because the other side broke the rules"`
-	Forged    uint64 `about:"packets of a connection that were not made by its other side, or were changed"`
+	Forged    uint64 `about:"packets of a connection that were forged or changed"`
 	Replayed  uint64 `about:"packets that had arrived before, or were too late to tell"`
 	TooBig    uint64 `about:"packets that were larger than the path's MTU"`
 	Holes     uint64 `about:"paths that silently dropped large packets"`

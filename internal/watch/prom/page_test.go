@@ -71,37 +71,52 @@ func TestPage(t *testing.T) {
 		require.NoError(t, err)
 		by, _, ok := strings.Cut(string(text), pageMark)
 		require.True(t, ok, "%s has no line %q", page, pageMark)
-		golden.Check(t, page, append([]byte(by), table(found)...))
+		golden.Check(t, page, append([]byte(by), table(t, found)...))
 	})
 }
 
-// table lists metrics.
-func table(found map[string]*dto.MetricFamily) []byte {
-	rows := map[string]string{}
-	add := func(name, kind, help string, labels []string) {
-		rows[name] = fmt.Sprintf("| `%s` | %s | %s | %s |\n", name, kind, strings.Join(labels, ", "), help)
-	}
+// table lists metrics: a row for each meaning, with the names that share it. The page says how a name shows its type.
+func table(t *testing.T, found map[string]*dto.MetricFamily) []byte {
+	type row struct{ labels, kind, help string }
+	rows := map[string]row{}
 	kinds := map[prometheus.ValueType]string{prometheus.GaugeValue: "gauge", prometheus.CounterValue: "counter"}
 	for _, f := range all {
-		add(f.name, kinds[f.kind], f.help, f.labels)
+		rows[f.name] = row{strings.Join(f.labels, ","), kinds[f.kind], f.help}
 	}
 	for name, f := range found {
 		if !strings.HasPrefix(name, Prefix) {
 			continue // those of every Go program
 		}
+		r := row{kind: strings.ToLower(f.GetType().String()), help: f.GetHelp()}
 		var labels []string
 		for _, l := range f.GetMetric()[0].GetLabel() {
 			labels = append(labels, l.GetName())
 		}
-		if of := slices.IndexFunc(all, func(one *family) bool { return one.name == name }); of >= 0 {
-			labels = all[of].labels
+		if r.labels = strings.Join(labels, ","); rows[name].help != "" {
+			r.labels = rows[name].labels
 		}
-		add(name, strings.ToLower(f.GetType().String()), f.GetHelp(), labels)
+		rows[name] = r
+	}
+	names, first := map[row][]string{}, map[row]string{}
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		r := rows[name]
+		assert.Equal(t, r.kind == "counter", strings.HasSuffix(name, "_total"), name)
+		if names[r] == nil {
+			first[r] = name
+		}
+		if r.labels != "" {
+			name += "{" + r.labels + "}"
+		}
+		names[r] = append(names[r], "`"+name+"`")
 	}
 	var out bytes.Buffer
-	fmt.Fprint(&out, pageMark, "\n| name | type | labels | meaning |\n| --- | --- | --- | --- |\n")
-	for _, name := range slices.SortedFunc(maps.Keys(rows), cmp.Compare[string]) {
-		out.WriteString(rows[name])
+	fmt.Fprint(&out, pageMark, "\n| name | meaning |\n| --- | --- |\n")
+	for _, r := range slices.SortedFunc(maps.Keys(names), func(a, b row) int { return cmp.Compare(first[a], first[b]) }) {
+		help := r.help
+		if r.kind == "histogram" {
+			help += " (histogram)"
+		}
+		fmt.Fprintf(&out, "| %s | %s |\n", strings.Join(names[r], ", "), help)
 	}
 	return out.Bytes()
 }

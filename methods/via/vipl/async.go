@@ -83,7 +83,7 @@ type SystemInfo struct {
 	RequestsWaiting int    `about:"connect requests that have not been taken yet"`
 	Connections     uint64 `about:"connections made"`
 	ConnectionsLost uint64 `about:"connections that ended on their own"`
-	RequestsRefused uint64 `about:"connect requests rejected because they were malformed, or too many were waiting"`
+	RequestsRefused uint64 `about:"connect requests rejected: malformed, or too many were waiting"`
 	StrayEvents     uint64 `about:"events from the provider that its state does not allow"`
 	CQFull          uint64 `about:"times progress stopped at a full completion queue"`
 	AsyncErrors     uint64 `about:"errors reported to the error callback"`

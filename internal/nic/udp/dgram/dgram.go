@@ -183,12 +183,13 @@ type Stats struct {
 
 	Received        uint64 `about:"packets received"`
 	ReceivedBytes   uint64 `about:"payload of the packets received, in bytes"`
-	RecvCalls       uint64 `about:"calls of the layer below to receive, including those that returned nothing"`
+	RecvCalls       uint64 `about:"calls of the layer below to receive, empty ones included"`
 	ReceivedGrouped uint64 `about:"packets received several in one call (GRO)"`
-	Overflowed      uint64 `about:"packets dropped because the buffer was full; the count may be updated only with the next arrival"`
-	Truncated       uint64 `about:"packets dropped because they did not fit into their room; of several in one call, those known to be lost"`
-	Empty           uint64 `about:"packets without a byte"`
-	Odd             uint64 `about:"arrivals dropped because the layer below described them inconsistently"`
+	Overflowed      uint64 `about:"packets dropped because the buffer was full, counted at the next arrival"`
+	// Of several packets in one call, Truncated counts those known to be lost.
+	Truncated uint64 `about:"packets dropped because they did not fit into their room"`
+	Empty     uint64 `about:"packets without a byte"`
+	Odd       uint64 `about:"arrivals dropped because the layer below described them inconsistently"`
 }
 
 // A Sleeper is a Device whose owner can block until one of its sockets is ready. A

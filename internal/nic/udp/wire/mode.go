@@ -9,7 +9,7 @@ const (
 	// ModeInsecure: only against accidental damage, by a checksum.
 	ModeInsecure Mode = 1
 	// ModeNoise: Noise_NNpsk0_25519_ChaChaPoly_SHA256 with a shared key, and for packets
-	// as in docs/reference/security-udp.md.
+	// as in docs/internals/protocols/udp.md.
 	ModeNoise Mode = 2
 	// ModeStatic: Noise_IK_25519_ChaChaPoly_SHA256. Each side has its own static key;
 	// the initiator knows the responder's beforehand, and the responder learns the
