@@ -13,6 +13,7 @@ type Block struct {
 	Line int    // of the opening fence, from 1
 	Lang string // first word of the info string
 	File string // a name with a dot in the info string: what the block is part of
+	From string // a file of the module of which the block is a part
 	Mark Mark
 	Text []string // its lines
 	Go   string   // of a block of Go: what the comment before it declares
@@ -133,6 +134,9 @@ func (b *Block) read(info string) error {
 		return b.Mark.read(strings.TrimSpace(strings.TrimPrefix(info, b.Lang)))
 	case b.Lang == "go" && len(words) == 2 && strings.Contains(words[1], "."):
 		b.File = words[1]
+		return nil
+	case b.Lang == "go" && len(words) == 3 && words[1] == "from:":
+		b.From = words[2]
 		return nil
 	case b.Lang == "go" || slices.Contains(unchecked, b.Lang):
 		if len(words) > 1 {

@@ -1,6 +1,8 @@
 package docs
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -40,6 +42,10 @@ package main
 '''sh norun: it takes a while
 make
 '''
+
+'''go from: bmi/doc.go
+package bmi
+'''
 `))
 	assert.Empty(t, problems)
 	assert.Equal(t, []Block{
@@ -48,6 +54,7 @@ make
 		{Page: "a.md", Line: 17, Lang: "console", Mark: Mark{Run: true, Fails: true, Until: "it is up"}, Text: []string{"$ ls", "out"}},
 		{Page: "a.md", Line: 22, Lang: "go", File: "main.go", Text: []string{"package main"}},
 		{Page: "a.md", Line: 26, Lang: "sh", Mark: Mark{Reason: "it takes a while"}, Text: []string{"make"}},
+		{Page: "a.md", Line: 30, Lang: "go", From: "bmi/doc.go", Text: []string{"package bmi"}},
 	}, blocks)
 }
 
@@ -75,6 +82,24 @@ func TestParseProblems(t *testing.T) {
 		require.NotEmpty(t, problems, "%s", text)
 		assert.Contains(t, problems[0].String(), want, "%s", text)
 	}
+}
+
+func TestExcerptsFindsDifferences(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.go"), []byte("package a\n\nvar x int\nvar y int\n"), 0o600))
+	block := func(from string, text ...string) []Block {
+		return []Block{{Page: "a.md", Line: 3, From: from, Text: text}}
+	}
+	assert.Empty(t, Excerpts(dir, block("", "anything")))
+	assert.Empty(t, Excerpts(dir, block("a.go", "package a")))
+	assert.Empty(t, Excerpts(dir, block("a.go", "var x int", "var y int")))
+	const different = "a.md:3: a.go does not have these lines, one after another"
+	for _, text := range [][]string{{"var x"}, {"x int"}, {"var y int", "var x int"}} {
+		problems := Excerpts(dir, block("a.go", text...))
+		require.Len(t, problems, 1, "%q", text)
+		assert.Equal(t, different, problems[0].String(), "%q", text)
+	}
+	assert.Len(t, Excerpts(dir, block("b.go", "package a")), 1)
 }
 
 func TestMatches(t *testing.T) {

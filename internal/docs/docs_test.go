@@ -151,6 +151,15 @@ func cannot(t *testing.T, b Block) string {
 	return ""
 }
 
+// TestExcerpts: the files that pages cite have the lines that the pages show.
+func TestExcerpts(t *testing.T) {
+	t.Parallel()
+	_, byPage, _ := pages(t)
+	for _, blocks := range byPage {
+		report(t, Excerpts(root, blocks))
+	}
+}
+
 // TestGo type-checks the blocks of Go of all pages.
 func TestGo(t *testing.T) {
 	t.Parallel()

@@ -24,6 +24,23 @@ var packageOf = map[string]string{
 // folders are where packages of this module are, by which a fragment finds them.
 var folders = []string{"", "mpi", "pvfs", "bmi", "methods"}
 
+// Excerpts compares blocks that show a part of a file with the file.
+func Excerpts(root string, blocks []Block) (problems []Problem) {
+	for _, b := range blocks {
+		if b.From == "" {
+			continue
+		}
+		source, err := os.ReadFile(filepath.Join(root, b.From))
+		switch {
+		case err != nil:
+			problems = append(problems, Problem{b.Page, b.Line, err.Error()})
+		case !strings.Contains("\n"+string(source), "\n"+strings.Join(b.Text, "\n")+"\n"):
+			problems = append(problems, Problem{b.Page, b.Line, b.From + " does not have these lines, one after another"})
+		}
+	}
+	return problems
+}
+
 // CheckGo type-checks the blocks of Go of some pages in one module below dir, which uses the module at root.
 // Blocks with a file name make up a file, and the files of a page a package; any other block is a package of its own.
 func CheckGo(root, dir string, blocks []Block) ([]Problem, error) {
@@ -41,7 +58,7 @@ func CheckGo(root, dir string, blocks []Block) ([]Problem, error) {
 	files := map[string][]byte{"go.mod": mod, "go.sum": sum}
 	var problems []Problem
 	for _, b := range blocks {
-		if b.Lang != "go" {
+		if b.Lang != "go" || b.From != "" {
 			continue
 		}
 		name, text := b.place(), b.whole(root, module)

@@ -2,6 +2,7 @@ package docs
 
 import (
 	"fmt"
+	"path"
 	"strings"
 )
 
@@ -28,7 +29,7 @@ func Script(blocks []Block, skip func(Block) string) string {
 		end := b.Line + len(b.Text) + 1
 		switch {
 		case b.File != "":
-			put(b.Line, fmt.Sprintf("cat >> %s <<'__END'", quote(b.File)))
+			put(b.Line, fmt.Sprintf("mkdir -p %s && cat >> %s <<'__END'", quote(path.Dir(b.File)), quote(b.File)))
 			for i, text := range b.Text {
 				put(b.Line+1+i, text)
 			}

@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	// markdownLink is the target of a link in a document.
-	markdownLink = regexp.MustCompile(`\]\(([^)#\s]+)[^)]*\)`)
+	// markdownLink is the target of a link in a document, without anchor and title. The parameters of a generic function are none.
+	markdownLink = regexp.MustCompile(`\]\(([^)#\s]+)(?:#[^)\s]*)?(?:\s+"[^"]*")?\)`)
 	// docMention is a document that code and documents mention by its path.
 	docMention = regexp.MustCompile(`\bdocs/[\w./-]+\.md\b`)
 )

@@ -25,6 +25,26 @@
 // A read that reaches the end of the file is no error: Status.Bytes tells how many bytes there were.
 // The memory behind them is undefined. Pointers move by what was asked for.
 //
+// # Hints
+//
+// Hints have the names of ROMIO. Keys that are not known are ignored, and wrong values are errors of class
+// mpi.ErrInfoValue. Info returns those in use.
+//
+//	cb_nodes                             how many ranks are aggregators, from 1 on (default: all, at most 64)
+//	cb_buffer_size                       how much of the file an aggregator handles in one round, 4 KiB to 1 GiB
+//	                                     in bytes (16 MiB)
+//	romio_cb_read, romio_cb_write        whether collective calls use aggregators: enable, disable, or
+//	                                     automatic (the default): where the parts of ranks interleave
+//	romio_ds_read, romio_ds_write        whether gaps between ranges are read and written, too: enable, disable,
+//	                                     or automatic (the default): where ranges are short and close
+//	ind_rd_buffer_size,                  memory of a call of one process, for gaps and for memory that is not
+//	ind_wr_buffer_size                   contiguous, 4 KiB to 1 GiB in bytes (4 MiB)
+//	striping_unit, striping_factor       bytes, and servers, of a new file on a PVFS (what the file system has)
+//	file_perm                            rights of a new file before the umask, octal (666)
+//
+// An aggregator uses up to four times cb_buffer_size, and more if the ranges that it gets are irregular and
+// short: 32 bytes for each. Gaps are never read on a PVFS, which gets lists of ranges.
+//
 // # Errors
 //
 // Errors have a class, such as mpi.ErrNoSuchFile, and a sentence. An error of one process in a

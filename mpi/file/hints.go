@@ -110,7 +110,7 @@ func setPerm(h *hints, text string) bool {
 func (h hints) with(info *mpi.Info) (hints, error) {
 	for _, hint := range allHints {
 		if text, ok := info.Get(hint.name); ok && !hint.set(&h, text) {
-			return h, errclass.New(errclass.InfoValue, "the hint %s has the wrong value %q: see the chapter on files in docs/guides/mpi.md", hint.name, text)
+			return h, errclass.New(errclass.InfoValue, "the hint %s has the wrong value %q: see go doc mpi/file", hint.name, text)
 		}
 	}
 	return h, nil

@@ -30,7 +30,7 @@ func TestPage(t *testing.T) {
 		p := page{t: t, rows: make(map[string][]row)}
 		fmt.Fprint(&p.out, `# Variables, categories and events of the tools interface
 
-`+"What `mpi/tool` shows ([mpi.md](../guides/mpi.md#tools)). METHOD is the name of a method, such as `via+shm`; a variable that not every method has is\n"+
+`+"What `mpi/tool` shows ([mpi-trouble.md](../guides/mpi-trouble.md#slow)). METHOD is the name of a method, such as `via+shm`; a variable that not every method has is\n"+
 			"listed with those that do. PLUGIN is a method of a plugin. `go test ./mpi/tool -run TestPage -update` writes this page; the test compares it with the program.\n")
 		p.controls(i)
 		p.variables(i)

@@ -49,13 +49,13 @@ func TestManyRanks(t *testing.T) {
 	}
 }
 
-// TestTheGuideShowsThisProgram: docs/guides/mpi.md has the program that runs here.
+// TestTheGuideShowsThisProgram: docs/guides/mpi-write.md has the program that runs here.
 func TestTheGuideShowsThisProgram(t *testing.T) {
 	source, err := os.ReadFile("main.go")
 	require.NoError(t, err)
 	at := strings.Index(string(source), "package main\n")
 	require.GreaterOrEqual(t, at, 0)
-	guide, err := os.ReadFile("../../../docs/guides/mpi.md")
+	guide, err := os.ReadFile("../../../docs/guides/mpi-write.md")
 	require.NoError(t, err)
-	assert.Contains(t, string(guide), "```go\n"+string(source)[at:]+"```\n", "docs/guides/mpi.md and main.go differ")
+	assert.Contains(t, string(guide), "```go\n"+string(source)[at:]+"```\n", "docs/guides/mpi-write.md and main.go differ")
 }

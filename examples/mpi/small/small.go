@@ -1,5 +1,5 @@
-// Package small has the ten small programs that docs/guides/mpi.md shows in C, in Python and in Go. Those in
-// C and Python are in the folder others. Its test runs them, and compares the page with them.
+// Package small has ten small programs in Go, and in the folder others the same in C and in Python. Its test runs
+// them, and compares those that docs/guides/mpi-write.md shows with the page.
 package small
 
 import (
@@ -17,7 +17,7 @@ type Program struct {
 	Run  func(ctx context.Context, w *mpi.Comm) error
 }
 
-// Programs are all programs, in the order of the page.
+// Programs are all programs, in the order of the other files.
 var Programs = []Program{
 	{"hello", hello},
 	{"message", message},

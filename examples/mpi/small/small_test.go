@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,11 +54,17 @@ func TestTheirsRun(t *testing.T) {
 	})
 }
 
-// TestThePageShowsThem: docs/guides/mpi.md has every program as it is in the three files.
+// shown are the programs of docs/guides/mpi-write.md.
+var shown = []string{"message", "sum", "settings"}
+
+// TestThePageShowsThem: docs/guides/mpi-write.md has some programs as they are in the three files.
 func TestThePageShowsThem(t *testing.T) {
-	page := read(t, "../../../docs/guides/mpi.md")
+	page := read(t, "../../../docs/guides/mpi-write.md")
 	ours, c, python := functions(t), read(t, "others/small.c"), read(t, "others/small.py")
 	for i, program := range Programs {
+		if !slices.Contains(shown, program.Name) {
+			continue
+		}
 		assert.Contains(t, page, ours[i], program.Name)
 		assert.Contains(t, page, cut(t, c, "static void "+program.Name+"(", "\n}\n"), program.Name)
 		assert.Contains(t, page, cut(t, python, "def "+program.Name+"(", "\n\n\n"), program.Name)

@@ -1,4 +1,4 @@
-/* The ten small programs of docs/guides/mpi.md in C. */
+/* The ten small programs of small.go in C. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

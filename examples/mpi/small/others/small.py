@@ -1,4 +1,4 @@
-"""The ten small programs of docs/guides/mpi.md in Python, with mpi4py."""
+"""The ten small programs of small.go in Python, with mpi4py."""
 
 import numpy as np
 from mpi4py import MPI
