@@ -1,6 +1,0 @@
-// Package locked has a lock.
-package locked
-
-import "sync"
-
-var Lock sync.Mutex
