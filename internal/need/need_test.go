@@ -18,7 +18,10 @@ func (r *recorder) Helper() {}
 
 func (r *recorder) Skipf(format string, args ...any) { r.skipped = fmt.Sprintf(format, args...) }
 
-func (r *recorder) Fatalf(format string, args ...any) { r.failed = fmt.Sprintf(format, args...) }
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.failed = fmt.Sprintf(format, args...)
+	panic(r)
+}
 
 func TestUnless(t *testing.T) {
 	no := errors.New("there is no device")
@@ -37,7 +40,10 @@ func TestUnless(t *testing.T) {
 	} {
 		t.Setenv(MustVariable, c.must)
 		r := &recorder{}
-		Unless(r, c.what, c.err)
+		func() {
+			defer func() { _ = recover() }() // a failed test ends
+			Unless(r, c.what, c.err)
+		}()
 		assert.Equal(t, [2]string{c.skipped, c.failed}, [2]string{r.skipped, r.failed}, "%+v", c)
 	}
 }
