@@ -87,7 +87,7 @@ func table(found map[string]*dto.MetricFamily) []byte {
 	}
 	for name, f := range found {
 		if !strings.HasPrefix(name, Prefix) {
-			continue // those of every Go program
+			continue // metrics of every Go program
 		}
 		var labels []string
 		for _, l := range f.GetMetric()[0].GetLabel() {
