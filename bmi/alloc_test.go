@@ -89,8 +89,7 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// Waiting allocates nothing either: parked, asleep, or with the background
-// goroutine.
+// Waiting allocates nothing either: blocked, asleep, or with the background goroutine.
 func TestNoAllocationsWhileWaiting(t *testing.T) {
 	if race.Enabled {
 		t.Skip("the race detector allocates")

@@ -133,8 +133,8 @@ func BenchmarkPostTest(b *testing.B) {
 	})
 }
 
-// BenchmarkParallel is many goroutines, each with a context of its own, over
-// one method: what the one lock costs.
+// BenchmarkParallel measures the cost of the engine lock: many goroutines, each with its own
+// context, use one method.
 func BenchmarkParallel(b *testing.B) {
 	e, err := bmi.Open(context.Background(), bmi.Config{})
 	require.NoError(b, err)

@@ -63,7 +63,7 @@ func TestBurstsEndWhereRoomEnds(t *testing.T) {
 	assert.Equal(t, 1, n)
 }
 
-// TestBurstsOfWrongPosts: what is before the wrong one has been posted.
+// TestBurstsOfWrongPosts: the operations before the wrong one have been posted.
 func TestBurstsOfWrongPosts(t *testing.T) {
 	f := &fake{}
 	s := f.open(t, bmi.Config{})

@@ -79,7 +79,8 @@ func settingOf(t *testing.T, all []about.Setting, name string) about.Setting {
 	return about.Setting{}
 }
 
-// TestSettings: they are what the endpoint uses, and those that can be changed are changed.
+// TestSettings: reported settings are those that the endpoint uses, and changes of changeable
+// settings take effect.
 func TestSettings(t *testing.T) {
 	e, err := bmi.Open(t.Context(), bmi.Config{SpinMax: -1, Limits: bmi.Limits{UnexpectedMessages: 7}})
 	require.NoError(t, err)

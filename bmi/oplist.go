@@ -1,8 +1,8 @@
 package bmi
 
-// An OpList is a list of operations, linked through the operations themselves: a ring, so that one can leave without knowing
-// where it is. A method may keep in lists what it was lent. An operation is in one list at a time: Add takes it out of the one
-// that it is in, and so does Op.Complete. A list must not be copied while it has operations.
+// An OpList is a list of operations, linked through the operations themselves: a ring, so that an operation can leave without
+// knowing its list. A method may keep the operations that it was given in lists. An operation is in one list at a time: Add
+// takes it out of the one that it is in, and so does Op.Complete. A list must not be copied while it has operations.
 type OpList struct{ ends opLinks } // the front is behind it, the end before it; zero: empty
 
 type opLinks struct {

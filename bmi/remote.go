@@ -111,7 +111,7 @@ func (e *Endpoint) access(a Addr, key RemoteKey, off uint64, mem []byte, write b
 	}
 	for most := method.AccessBytes(); len(mem) > 0; {
 		n := min(most, len(mem))
-		in.Lock() // for each part anew, so that others need not wait long
+		in.Lock() // once for each part, so that other callers need not wait long
 		err := in.mayAccess(a)
 		if err == nil {
 			err = method.Access(a.e.peer, key, off, mem[:n], write)

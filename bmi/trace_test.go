@@ -106,7 +106,7 @@ func TestTraceOfFiles(t *testing.T) {
 	assert.Contains(t, string(file.bytes), `"bytes":50,"tag":1,`)
 }
 
-// TestTracingAllocatesNothing: neither do operations that are traced.
+// TestTracingAllocatesNothing: traced operations allocate nothing either.
 func TestTracingAllocatesNothing(t *testing.T) {
 	w := newWorld(t)
 	tr, _ := w.traced()

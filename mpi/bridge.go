@@ -63,7 +63,7 @@ func init() {
 	})
 }
 
-// hidden returns the Comm of a duplicate of which the hook sees nothing.
+// hidden returns the Comm of a duplicate. The hook does not see its calls.
 func hidden(c *Comm) *Comm {
 	dup := &Comm{p: c.p, hidden: true}
 	dup.state.Store(commNotMade)

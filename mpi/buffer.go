@@ -19,10 +19,10 @@ type Buffer struct {
 	bytes int
 
 	t    *datatype.Type // of the elements; nil only in InPlace
-	more *more          // nil if the elements are those of a slice
+	more *more          // nil if the buffer is all elements of a slice
 }
 
-// more is what a Buffer has besides its memory.
+// more describes a Buffer that is not simply a slice.
 type more struct {
 	origin, count int // the first element's place in the memory; the elements
 	err           error
@@ -46,8 +46,8 @@ func Slice[T any](xs []T) Buffer {
 	return Buffer{first: startOf(xs), bytes: len(xs) * sizeOf[T](), t: t}
 }
 
-// frequent returns the datatype of T if T is one of the most frequent types, for which it costs a
-// tenth of what reflection does.
+// frequent returns the datatype of T if T is one of the most frequent types. For these it takes a
+// tenth of the time of reflection.
 func frequent[T any]() *datatype.Type {
 	switch any((*T)(nil)).(type) {
 	case *byte:
@@ -116,8 +116,8 @@ func (b Buffer) Parts(counts, displs []int) Buffer {
 	return b
 }
 
-// Each returns the memory of several ranks, each with a datatype of its own, as MPI_Alltoallw takes
-// it: parts[i] is that of rank i.
+// Each makes a Buffer of several, one for each rank, which may have different datatypes, as for
+// MPI_Alltoallw. parts[i] is the memory of rank i.
 func Each(parts ...Buffer) Buffer {
 	if parts == nil {
 		parts = []Buffer{}
@@ -155,7 +155,7 @@ func (b *Buffer) mem() []byte { return unsafe.Slice(b.first, b.bytes) }
 // isInPlace tells whether b is InPlace.
 func (b *Buffer) isInPlace() bool { return b.t == nil }
 
-// isPlain tells whether the memory is the message.
+// isPlain tells whether the memory can be sent as it is: one slice of a contiguous datatype.
 func (b *Buffer) isPlain() bool { return b.more == nil && b.t != nil && b.t.Contiguous() }
 
 // whole returns an error unless b is one piece of memory.
@@ -204,7 +204,7 @@ func (b *Buffer) size() int {
 	return b.count() * b.t.Size()
 }
 
-// detail returns what a buffer has besides its memory.
+// detail returns b.more, or what it would be for a slice.
 func (b *Buffer) detail() more {
 	if b.more == nil {
 		return more{count: b.count()}

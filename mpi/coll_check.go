@@ -2,7 +2,7 @@ package mpi
 
 import "github.com/viaduct-hpc/viaduct/mpi/errclass"
 
-// failed returns the program of an operation whose arguments are wrong.
+// failed returns a program that only reports that the arguments are wrong.
 func failed(err error) program { return program{err: err} }
 
 // nothing is the program of the processes in the root's group of an inter-communicator that are not

@@ -46,7 +46,7 @@ func (c *Comm) hosts() *coll.Hosts {
 		per := c.p.told.ranksPerHost
 		switch {
 		case c.p.strangers.Load() && !c.sameJob():
-			// Other jobs have other settings, but what the cards say is the same for all.
+			// Other jobs may have other settings, but the cards are the same for all processes.
 			m.hosts = hostsOf(c.group, card)
 			return
 		case per > 0:

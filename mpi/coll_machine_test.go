@@ -81,7 +81,8 @@ func TestEndInAllOnHosts(t *testing.T) {
 	}
 }
 
-// TestSettingsOfRank0 count for all ranks, whatever those say themselves.
+// TestSettingsOfRank0: the settings of rank 0 count for all ranks. Settings of other ranks are
+// ignored.
 func TestSettingsOfRank0(t *testing.T) {
 	o := mpitest.Options{Each: func(rank int, o *mpi.Options) {
 		o.RanksPerHost = rank + 2
@@ -115,7 +116,7 @@ func inits(t *testing.T, n int, each func(rank int, o *mpi.Options)) []error {
 	return errs
 }
 
-// TestWrongSettings of rank 0 end all ranks, with an error that says what is wrong.
+// TestWrongSettings: wrong settings of rank 0 end all ranks, with an error that says what is wrong.
 func TestWrongSettings(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "table")
 	require.NoError(t, os.WriteFile(file, []byte("viaduct-tuning 1\nbcast one 1 1 dancing\n"), 0o600))
@@ -196,7 +197,7 @@ func TestAlgorithmsAreUsed(t *testing.T) {
 	})
 }
 
-// TestSetTuning: a communicator's table is that of all its processes, or of none.
+// TestSetTuning: a communicator has the same table in all its processes, or none.
 func TestSetTuning(t *testing.T) {
 	mpitest.Run(t, 4, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()
@@ -217,7 +218,7 @@ func TestSetTuning(t *testing.T) {
 	})
 }
 
-// TestJobsOnHosts: where jobs with different settings merge, neither counts.
+// TestJobsOnHosts: if jobs with different settings merge, the settings of neither job count.
 func TestJobsOnHosts(t *testing.T) {
 	ctx := briefly(t)
 	port := make(chan string, 1)

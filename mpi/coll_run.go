@@ -97,8 +97,8 @@ func (c *Comm) making(ctx context.Context, p program, made **Comm) error {
 	return err
 }
 
-// unless returns a communicator, which may be nil or not made, unless there is an error. Then nobody
-// gets it: it is revoked and freed.
+// unless returns c, which may be nil or not made, if err is nil. Otherwise it revokes and frees c
+// and returns the error.
 func (c *Comm) unless(err error) (*Comm, error) {
 	if err == nil {
 		return c, nil
@@ -132,7 +132,8 @@ func (c *Comm) prepare(p program) Request {
 	return Request{from: o}
 }
 
-// round starts one run of a program: in a goroutine of its own, or as far as it needs none.
+// round starts one run of a program. A program with a start function posts its first operations
+// here. Any other program runs in a goroutine.
 func (c *Comm) round(p program) (core.Request, *task, error) {
 	if err := c.hold(); err != nil {
 		return core.Request{}, nil, err

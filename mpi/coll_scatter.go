@@ -67,7 +67,7 @@ func takeFrom(out Buffer, root int, recv func(v *view, out []byte) error) progra
 	return program{do: takeInto(out, recv), err: memory(&out)}
 }
 
-// takeInto returns what a process does that receives its elements.
+// takeInto returns the function of a process that receives elements into out.
 func takeInto(out Buffer, recv func(v *view, out []byte) error) func(v *view) error {
 	return func(v *view) error {
 		mem := out.room(false)

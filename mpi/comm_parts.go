@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/topo"
 )
 
-// commParts is what a communicator has beyond point-to-point messages.
+// commParts is the state of a communicator except for point-to-point messages.
 type commParts struct {
 	// next is the number of the next collective operation.
 	next atomic.Uint32
@@ -34,7 +34,7 @@ type commParts struct {
 	info  atomic.Pointer[Info]
 
 	mu sync.Mutex
-	// acked are the processes whose failure was acknowledged; guarded by mu.
+	// acked lists the processes whose failure was acknowledged; guarded by mu.
 	acked []*core.Proc
 	// recoveries counts the calls of Agree and Shrink; guarded by mu.
 	recoveries int
@@ -177,7 +177,7 @@ func (c *Comm) free() error {
 	c.state.Store(commFreed)
 	c.parts.closing = c.parts.underWay > 0
 	later := c.parts.closing
-	for t := range c.parts.posted { // nobody may ever wait for them
+	for t := range c.parts.posted { // the program may never wait for them
 		t.launch()
 	}
 	c.parts.mu.Unlock()

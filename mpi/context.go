@@ -67,7 +67,8 @@ type contexts struct {
 	nextRetired int                 // index of the oldest
 }
 
-// reserve takes a context without an agreement, such as that of the world.
+// reserve marks a context as taken. It is for contexts that need no agreement, such as that of the
+// world.
 func (c *contexts) reserve(id core.ContextID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -39,8 +39,7 @@ func TestLentWord(t *testing.T) {
 	assert.Equal(t, []core.ContextID{3*128 + 2}, ids)
 }
 
-// TestAgreements: each agreement finds a context as long as there are any, and leaves nothing
-// behind.
+// TestAgreements: an agreement finds a context if one is free, and leaves nothing behind.
 func TestAgreements(t *testing.T) {
 	var c contexts
 	alone := func([]byte) error { return nil }

@@ -19,7 +19,7 @@ func init() {
 	about.Register(about.Source{Binding: about.Communicator, Counts: commCounts})
 }
 
-// processCounts returns what a process's engine, endpoint and methods count.
+// processCounts returns the counters of a process's engine, endpoint and methods.
 func processCounts(object any) []about.Count {
 	p, ok := object.(*Process)
 	if !ok {
@@ -79,7 +79,7 @@ func launchSettings() []about.Setting {
 	}
 }
 
-// commCounts returns what is counted by communicator and by rank.
+// commCounts returns the counters of a communicator, some of them by rank.
 func commCounts(object any) []about.Count {
 	var messages, receives int
 	var operations uint64

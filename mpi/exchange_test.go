@@ -230,7 +230,7 @@ func TestHook(t *testing.T) {
 	assert.Equal(t, h.entered.Load(), h.left.Load())
 }
 
-// TestSendrecvTakenBack: an exchange whose context ends takes back what has not ended.
+// TestSendrecvTakenBack: an exchange whose context ends cancels the operations that have not ended.
 func TestSendrecvTakenBack(t *testing.T) {
 	mpitest.Run(t, 2, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w, other := p.World(), 1-p.World().Rank()

@@ -10,7 +10,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/boot"
 )
 
-// TestFarewellNeedsFewConnections: all processes together make about as many as there are processes.
+// TestFarewellNeedsFewConnections: the number of connections is about the number of processes.
 func TestFarewellNeedsFewConnections(t *testing.T) {
 	const n = 2*farewellFan + 6
 	boots, err := boot.Local(n)

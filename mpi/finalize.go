@@ -55,7 +55,7 @@ func (p *Process) finalize(ctx context.Context) error {
 	if lost := p.engine.Stats().Lost; lost > 0 && !aware {
 		errs = append(errs, errclass.New(errclass.ProcFailed, "messages did not arrive (%d), because processes failed after their sends had returned: a call that waits for an answer would have told", lost))
 	}
-	if !early { // they have ended by now, if the others were to take part in them
+	if !early { // the other processes have finished, so operations with them have ended
 		errs = append(errs, p.checkPending())
 	}
 	p.ports.closeAll()

@@ -21,7 +21,7 @@ func TestGeneralizedRequests(t *testing.T) {
 		_, done, err := r.Test()
 		require.NoError(t, err)
 		assert.False(t, done)
-		require.NoError(t, r.Cancel()) // which has no effect
+		require.NoError(t, r.Cancel()) // this has no effect
 		told := mpi.Status{Source: 3, Tag: 4, Bytes: 5}
 		errs := make(chan error, 1)
 		go func() { errs <- complete(told, nil) }()

@@ -35,7 +35,7 @@ func (c *Comm) IntercommCreate(ctx context.Context, leader int, bridge *Comm, re
 	}
 	b, err := bridgeOver(bridge, remoteLeader, tag)
 	if err != nil {
-		made, err = c.join(background, leader, failedBridge{err}) // to tell the others of the group
+		made, err = c.join(background, leader, failedBridge{err}) // it informs the others of the group
 		return made, err
 	}
 	err = bridge.bounded(ctx, func() error {
@@ -47,7 +47,8 @@ func (c *Comm) IntercommCreate(ctx context.Context, leader int, bridge *Comm, re
 	return made.unless(err)
 }
 
-// checkJoin checks a communicator whose group is to join another, and the rank of its leader.
+// checkJoin checks the local communicator of an inter-communicator to be made, and the rank of its
+// leader.
 func (c *Comm) checkJoin(leader int) error {
 	if err := c.checkLive(); err != nil {
 		return err

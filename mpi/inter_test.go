@@ -339,7 +339,7 @@ func interAllTrials[T comparable](tr *trial, k kind[T], in, remote []T) {
 	assert.ErrorIs(tr.t, c.Scan(tr.ctx, mpi.Slice(in), mpi.Slice(out), k.op), mpi.ErrComm)
 }
 
-// TestIntercommSplitType divides both groups by what shares memory, which is everything here.
+// TestIntercommSplitType divides both groups by shared memory. Here all processes share it.
 func TestIntercommSplitType(t *testing.T) {
 	mpitest.Run(t, 3, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		_, inter := sides(t, p.World(), 1)

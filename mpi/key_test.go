@@ -77,7 +77,7 @@ func TestKeyIsNotInTheEnvironment(t *testing.T) {
 	assert.False(t, strings.Contains(all, hex.EncodeToString(secret))) // does not print the environment
 }
 
-// TestForgetKey: the job's key goes, and what the user set stays.
+// TestForgetKey removes the job's key from the environment, and keeps the variables that the user set.
 func TestForgetKey(t *testing.T) {
 	clearKeys(t)
 	secret := bytes.Repeat([]byte{0xab}, 32)
@@ -98,7 +98,7 @@ func TestForgetKey(t *testing.T) {
 // TestKeyFormats: a job's key and that of via+udp take the same texts, so processes that have the same text in any of the
 // variables reach each other.
 func TestKeyFormats(t *testing.T) {
-	raw := bytes.Repeat([]byte{0xfb, 0xef, 7, 8}, 8) // its base64 has characters of which there are two alphabets
+	raw := bytes.Repeat([]byte{0xfb, 0xef, 7, 8}, 8) // in base64, it has characters that differ between the two alphabets
 	for _, same := range [][]string{
 		{hex.EncodeToString(raw), strings.ToUpper(hex.EncodeToString(raw)), base64.StdEncoding.EncodeToString(raw), base64.RawURLEncoding.EncodeToString(raw)},
 		{"correct horse battery staple"},

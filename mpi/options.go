@@ -29,13 +29,12 @@ type Options struct {
 	// and so does an Init that fails.
 	Boot boot.Boot `about:"-"`
 
-	// Method says how messages travel: one or more methods of the program or of its plugins, best
-	// first, separated by commas: "tcp", "via+shm,tcp". A method may be given as the whole address
-	// to listen on ("tcp://10.1.2.3:0"), in which {name} stands for a unique name, and {host} for
-	// ListenHost. If Method is empty, it is MPI_METHOD of the environment. If that is empty too, it
-	// is via+shm within a host. Between hosts it is via+udp if there is a key for it (the job's, or
-	// that of the environment), else tcp. Programs without these methods use all methods that they
-	// have.
+	// Method says how messages travel: one or more methods of the program or of its plugins, best first,
+	// separated by commas: "tcp", "via+shm,tcp". A method may be the whole address to listen on
+	// ("tcp://10.1.2.3:0"). {name} in it stands for a unique name, and {host} for ListenHost. If Method is
+	// empty, it is MPI_METHOD of the environment. If that is empty too, it is via+shm within a host. Between
+	// hosts it is via+udp if there is a key for it (the job's, or that of the environment), else tcp.
+	// Programs without these methods use all methods that they have.
 	Method string `about:"methods that messages travel by, best first" env:"MPI_METHOD"`
 	// ListenHost is the name or IP address at which other hosts reach this one. If empty, it is
 	// MPI_LISTEN_HOST of the environment, or else an address of this host; 127.0.0.1 if all

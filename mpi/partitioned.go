@@ -33,7 +33,7 @@ type partitioned interface {
 	ready(partition int) error
 	// arrived tells whether a partition has been received.
 	arrived(partition int) (bool, error)
-	// free releases what a request holds that is never started again.
+	// free releases the resources of a request that is never started again.
 	free()
 }
 
@@ -248,7 +248,7 @@ func (c *Comm) partitionedRequest(p partitioned, wait func() (core.Status, error
 		}
 		r, t := c.newTask(wait)
 		if err := start(t); err != nil {
-			t.begun.Store(true) // so that nobody runs it
+			t.begun.Store(true) // so that no goroutine is started for it
 			t.end(core.Empty, nil)
 			c.drop(t)
 			return core.Request{}, err

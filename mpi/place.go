@@ -36,11 +36,12 @@ type site struct {
 	host string
 	// named: it listens by name if all are on one host.
 	named bool
-	// methods are those on which it listens if they are not; empty if none reaches other hosts.
+	// methods are the methods on which it listens if the processes are on several hosts. It is empty
+	// if none reaches other hosts.
 	methods string
 }
 
-// ownSite returns the site of a process, which may choose among drivers.
+// ownSite returns the site of this process.
 func ownSite(o Options, around surrounding, named bool) site {
 	pl := site{host: o.Host, named: named}
 	around.oneHost = false

@@ -10,15 +10,15 @@ import (
 // hostsKey is where rank 0 publishes the hosts of all processes, if they listen alike.
 const hostsKey = "mpi-hosts-"
 
-// Limits of that text, and of what it is decompressed to. Hosts that do not fit in are not published:
-// then each process asks for the card of each.
+// Limits of that text, compressed and decompressed. If the hosts exceed them, they are not published,
+// and each process asks for the card of each other one.
 const (
 	hostsTextBytesMax = 256 << 10
 	hostsBytesMax     = 32 << 20
 	hostsPiecesMax    = 1 << 12
 )
 
-// hostsText is the form in which they travel.
+// hostsText is the published form of the hosts.
 type hostsText struct {
 	Hosts []string `json:"hosts"`
 	Of    []int    `json:"of"` // the host of each rank

@@ -14,7 +14,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/boot"
 )
 
-// counting is a Boot that counts what it is asked.
+// counting is a Boot that counts its calls.
 type counting struct {
 	boot.Boot
 	puts, fences int // until Init returns

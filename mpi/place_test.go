@@ -78,7 +78,7 @@ func TestHostsOfRanks(t *testing.T) {
 	_, err = learnHosts(t.Context(), b)
 	require.ErrorContains(t, err, "of 100000 processes of 1")
 
-	for rank := range of { // too much to tell
+	for rank := range of { // too many different hosts to publish
 		of[rank] = fmt.Sprintf("%x", sha256.Sum256([]byte(strconv.Itoa(rank))))
 	}
 	told, err = tellHosts(t.Context(), b, of)

@@ -140,7 +140,7 @@ func strangers(t *testing.T, p *mpi.Process, ctx context.Context) {
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
 	_, err = p.Self().Connect(soon, name, 0)
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
-	// The silent one does not keep the port from closing.
+	// The silent peer does not prevent ClosePort.
 	require.NoError(t, p.ClosePort(name))
 }
 

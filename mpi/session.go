@@ -12,7 +12,7 @@ import (
 const (
 	WorldSet = "mpi://WORLD"    // the processes that were started together
 	SelfSet  = "mpi://SELF"     // this process
-	HostSet  = "viaduct://HOST" // those of World that share memory with this process
+	HostSet  = "viaduct://HOST" // the processes of World that share memory with this one
 )
 
 // A Session is a way to the processes of a job that does not need World: libraries within one

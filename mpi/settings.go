@@ -19,7 +19,7 @@ const settingsKey = "mpi-settings-"
 
 // settings are what rank 0 decides for all.
 type settings struct {
-	ranksPerHost int          // 0: the hosts are what they are
+	ranksPerHost int          // pretended ranks per host; 0: use the real hosts
 	tuning       *coll.Tuning // nil: none
 	spread       spread
 	number       jobNumber

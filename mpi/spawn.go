@@ -103,7 +103,7 @@ func (p *Process) spawn(ctx context.Context, commands []Command) ([]int, net.Con
 	return codes, conn, nil
 }
 
-// programsOf returns what a launcher is told of commands.
+// programsOf converts commands to the form for a launcher.
 func programsOf(commands []Command) ([]boot.Program, error) {
 	if len(commands) == 0 {
 		return nil, errclass.New(errclass.Arg, "no command says what to spawn: give one or more")

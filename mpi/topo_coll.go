@@ -53,7 +53,7 @@ func (c *Comm) neighbors() (coll.Neighbors, error) {
 	return coll.Neighbors{Sources: n.Sources, Destinations: n.Destinations, Cartesian: n.Crossed}, err
 }
 
-// Parts whose neighbour is ProcNull do not change: so out.room(true) in what follows.
+// Parts whose neighbour is ProcNull must not change. So the functions below call out.room(true).
 
 func (c *Comm) neighborAllgather(in, out Buffer) program {
 	nb, err := c.neighbors()

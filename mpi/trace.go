@@ -19,7 +19,7 @@ type traceHook struct {
 	count int            // of tracks
 }
 
-// A tracedCall is what the traceHook keeps of a call, in place of what the program's hook keeps.
+// A tracedCall is the data that the traceHook keeps for a call. It contains the data of the program's hook.
 type tracedCall struct {
 	track *trace.Track
 	began time.Duration
@@ -92,7 +92,7 @@ func (h *traceHook) write(traced *tracedCall, call *Call, err error) {
 	traced.track.Put(&e)
 }
 
-// orNone leaves out numbers that a call does not have; those of wildcards are kept.
+// orNone returns trace.None for a number that a call does not have. Wildcards are kept.
 func orNone(n int) int64 {
 	if n == Undefined {
 		return trace.None

@@ -43,8 +43,8 @@ func (c *counter) Leave(call *mpi.Call, _ error) {
 	}
 }
 
-// TestTrace: calls are in the trace with their communicator, peer, bytes and result, those of files, too, and on tracks of their own
-// if they run at once.
+// TestTrace: the trace has calls, including those of files, with their communicator, peer, bytes and result. Calls that run at
+// once are on different tracks.
 func TestTrace(t *testing.T) {
 	files, traces, own := make([]*traceFile, 2), make([]*trace.Trace, 2), &counter{}
 	for i := range files {

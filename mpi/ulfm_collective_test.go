@@ -58,7 +58,7 @@ func TestCollectivesEndInAll(t *testing.T) {
 		o.Leave = true
 		for name, do := range ofAll {
 			if testing.Short() && o.Method != mpitest.Memory && !slices.Contains([]string{"large", "two at once", "dup"}, name) {
-				continue // what a method reports does not depend on the operation
+				continue // reports of a method do not depend on the operation
 			}
 			for victim := range 3 {
 				if testing.Short() && victim != 1 && (o.Method != mpitest.Memory || name != "large") {

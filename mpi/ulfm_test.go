@@ -202,8 +202,8 @@ func TestDieWhileShrinking(t *testing.T) {
 						_, _ = together(c, n-len(spins))
 					}
 				}()
-				// On one processor a turn may take as long as many shrinks, and the others try only
-				// a limited number.
+				// On one processor, a turn may take as long as many shrinks, and the other
+				// processes make only a limited number.
 				began := time.Now()
 				for i := 0; i < spins[dying] && time.Since(began) < spinTimeMax; i++ {
 					runtime.Gosched()

@@ -148,7 +148,7 @@ func (reqs Requests) TestSome(indices []int, statuses []Status) (_ []int, err er
 	return ended, err
 }
 
-// testSome collects what has ended.
+// testSome collects the requests that have ended.
 func (s *waitSet) testSome(reqs []Request, indices []int, statuses []Status) (ended []int, err error) {
 	ended = indices
 	if s.engine != nil {
@@ -177,10 +177,10 @@ func (s *waitSet) testSome(reqs []Request, indices []int, statuses []Status) (en
 type waitSet struct {
 	engine  *core.Engine // nil: there is nothing to wait for
 	tasks   bool         // some are of collective operations
-	orphans bool         // some are orphans to report, which are null requests to the engine
+	orphans bool         // some are orphans to report; to the engine these are null requests
 	rs      []core.Request
 	sts     []core.Status // nil unless the caller wants statuses
-	errs    []error       // as long as sts
+	errs    []error       // nil, or one for each status
 }
 
 var waitSets = sync.Pool{New: func() any { return new(waitSet) }}
@@ -217,7 +217,7 @@ func newWaitSet(reqs []Request, statuses []Status) (*waitSet, error) {
 	return set, nil
 }
 
-// add adds a request's origin, unless its engine is not that of the others.
+// add adds a request's origin. All requests must have the same engine.
 func (s *waitSet) add(from *origin) error {
 	if from.comm == nil {
 		s.orphans = s.orphans || !from.reported.Load()

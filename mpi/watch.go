@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/watch"
 )
 
-// source is what the process shows of itself while it runs. Its endpoint shows itself.
+// source returns what the process shows of itself while it runs. Its endpoint has its own source.
 func (p *Process) source() *watch.Source {
 	return &watch.Source{
 		Counts: func() []about.Count { return about.Counts("mpi", p.engine.Stats()) },
@@ -53,7 +53,7 @@ func (p *Process) waits(now time.Time) []watch.Wait {
 	return all
 }
 
-// addTo adds an operation to what a call waits for. A wait for any process, or for one of another world,
+// addTo adds an operation to the wait of a call. A wait for any process, or for one outside this world,
 // names no peers.
 func (p *Process) addTo(w *watch.Wait, o *core.Pending) {
 	if w.Tag != tagOf(o) {
@@ -86,7 +86,7 @@ func callOf(o *core.Pending) string {
 	return "MPI_Send"
 }
 
-// tagOf is the tag for people: those of collective operations are none of theirs.
+// tagOf is the tag to display. Tags of collective operations are internal, so they are not shown.
 func tagOf(o *core.Pending) int {
 	if o.Context%2 == 1 || o.Context == core.Farewell {
 		return AnyTag

@@ -86,7 +86,8 @@ func (m *Machine) acceptWaiting(now time.Duration, out []Action) []Action {
 	return m.accept(now, r, out)
 }
 
-// keepWaiting keeps one request: the newer of two, as far as that can be decided.
+// keepWaiting keeps only one waiting request. Of two attempts of the same session it keeps the
+// newer, otherwise the one that came last.
 func (m *Machine) keepWaiting(r ask, out []Action) []Action {
 	if w := m.waiting; w.has && w.session == r.session && w.attempt >= r.attempt {
 		return m.reject(r, ReasonStale, out)

@@ -37,7 +37,7 @@ type Machine struct {
 	seen    uint64 // newest attempt of session that is known to be over or in use
 	attempt uint64 // newest of ours
 
-	accepting ask // the request for which link was accepted, if not initiator
+	accepting ask // the request whose link was accepted, if this side is not the initiator
 	waiting   ask // request that waits; id valid if has
 
 	connectBy time.Duration // queued sends fail then

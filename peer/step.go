@@ -63,7 +63,7 @@ func (m *Machine) NextDeadline() (at time.Duration, ok bool) {
 	return at, at != never
 }
 
-// tick does what is due. Every branch moves the deadline that led to it.
+// tick handles the deadline that has passed. Every branch moves that deadline.
 func (m *Machine) tick(now time.Duration, out []Action) []Action {
 	switch m.state {
 	case Wait:

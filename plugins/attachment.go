@@ -129,8 +129,8 @@ func (at *attachment) forget(p *Plugin) {
 	})
 }
 
-// release frees the shared memory. The plugin is dead, has closed the session, or was told to close
-// it and uses memory of its own.
+// release frees the shared memory. The plugin must be dead, or have closed the session, or have
+// been asked to close it and use no shared memory.
 func (at *attachment) release() error {
 	if at.pump != nil {
 		at.pump.Close()

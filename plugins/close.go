@@ -72,7 +72,7 @@ func (s *session) rest(moved bool) {
 		if s.inner.Arm() {
 			s.Sleep(nap)
 		} else {
-			time.Sleep(time.Millisecond) // there is no room, and no bell will tell when there is
+			time.Sleep(time.Millisecond) // there is no room, and no bell rings when there is
 		}
 		s.inner.Disarm()
 	}

@@ -37,7 +37,7 @@ func kill(t testing.TB, p *plugins.Plugin, signal syscall.Signal) {
 	})
 }
 
-// eventually waits for what must come.
+// eventually waits until is returns true.
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	require.Eventually(t, is, patience, 2*time.Millisecond, what)
@@ -138,8 +138,8 @@ func TestHangUnasked(t *testing.T) {
 	talkAgain(t, a, b)
 }
 
-// TestHangOfAnIdleEndpoint: it is also killed if an endpoint makes no calls: the endpoint may wait
-// for a message from a peer to which it sent before.
+// TestHangOfAnIdleEndpoint: a plugin that hangs is killed even if no endpoint makes calls, because
+// an endpoint may wait for a message.
 func TestHangOfAnIdleEndpoint(t *testing.T) {
 	o, far := apart(t, "mem")
 	o.HangTimeout = hang

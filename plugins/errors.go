@@ -6,7 +6,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Errors of operations whose plugin cannot go on. They are also bmi.ErrPeerFailed.
+// Errors of operations whose plugin has stopped working. They are also bmi.ErrPeerFailed.
 var (
 	// ErrDied: the plugin's process ended, or was killed for an error. Unless it died too often,
 	// another process replaces it, and later operations go there.

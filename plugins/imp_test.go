@@ -115,7 +115,7 @@ func init() {
 	}
 }
 
-// lieEnv says what a liar lies about.
+// lieEnv is the variable that selects the false answer of a liar.
 const lieEnv = "VIADUCT_PLUGIN_LIE"
 
 // A liar is a service whose answers are false.

@@ -24,8 +24,8 @@ func held(t *testing.T) (fds, maps int) {
 	return len(all), strings.Count(string(text), "/memfd:")
 }
 
-// TestNothingIsLeft: endpoints, deaths and refusals leave nothing behind, nor does memory that was
-// not freed.
+// TestNothingIsLeft: endpoints, deaths, refusals and memory that was not freed leave nothing
+// behind.
 func TestNothingIsLeft(t *testing.T) {
 	for _, noRings := range []bool{false, true} {
 		o := options("imp")
@@ -51,7 +51,7 @@ func TestNothingIsLeft(t *testing.T) {
 			require.NoError(t, p.Unload(context.Background()))
 			require.ErrorIs(t, syscall.Kill(pid, 0), syscall.ESRCH)
 		}
-		round() // the first round makes what is made once
+		round() // the first round makes things that are made once
 		fds, maps := held(t)
 		for range 3 {
 			round()

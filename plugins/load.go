@@ -98,7 +98,7 @@ func (p *Plugin) unregister() {
 		if registered(d.Name()) == bmi.Driver(d) {
 			bmi.Remove(d)
 			if before := d.before(); before != nil {
-				_ = bmi.Add(before) // fails if another driver has taken the name meanwhile, which then keeps it
+				_ = bmi.Add(before) // fails if another driver has taken the name meanwhile; then that one stays
 			}
 		}
 		d.removed = true

@@ -55,7 +55,7 @@ func (n names) address(text string) (string, error) {
 // and of limited length. Most programs that can load plugins load none, and do not need it.
 var methodName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9+.-]{0,63}$`) })
 
-// offered checks what a plugin offers, and names its methods.
+// offered checks the methods that a plugin offers, and gives them names.
 func offered(o *Options, reply *proto.DescribeReply) ([]names, error) {
 	refuse := func(format string, args ...any) ([]names, error) {
 		return nil, fmt.Errorf("plugin %s "+format, append([]any{o.Name}, args...)...)

@@ -34,7 +34,7 @@ type follower struct {
 	complain io.Writer
 	server   *web.Server
 	failed   bool // it said so
-	off      bool // the program serves at a place of its own choice
+	off      bool // the program has chosen its own place to serve
 }
 
 // follow starts or ends the server. A program that cannot be watched runs on.

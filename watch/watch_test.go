@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// following lets a follower of its own follow what is open, as init does.
+// following makes a new follower follow the open objects, as init does.
 func following(t *testing.T, where string) (said *bytes.Buffer) {
 	said = new(bytes.Buffer)
 	f := &follower{complain: said}
@@ -92,7 +92,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestServe: a place that the program chose replaces that of the environment.
+// TestServe: a place that the program chooses replaces the one in the environment.
 func TestServe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	text := "unix:" + path

@@ -36,7 +36,7 @@ type Count struct {
 // A Watermark is the highest level since it was made, or since the last Reset.
 type Watermark interface {
 	Highest() uint64
-	// Reset makes the present level the highest, and returns what was the highest before.
+	// Reset sets the highest level to the present one, and returns the previous highest level.
 	Reset() uint64
 	// Stop ends the observation.
 	Stop()

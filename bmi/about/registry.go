@@ -7,7 +7,7 @@ type Binding uint8
 
 // Bindings.
 const (
-	Process      Binding = iota // none: the variables are those of a process
+	Process      Binding = iota // no object: the variables belong to the process
 	Communicator                // an *mpi.Comm
 	Window                      // an *rma.Win
 )
@@ -15,9 +15,9 @@ const (
 // String returns the binding's name in documents.
 func (b Binding) String() string { return [...]string{"process", "communicator", "window"}[b] }
 
-// A Source is what a package has to tell about objects of one kind. Its functions return nil for
-// objects of other kinds. Those of a Communicator or Window return descriptions for nil. A nil
-// function tells nothing.
+// A Source describes the counters, settings and events that a package has for objects of one kind.
+// Its functions return nil for objects of other kinds. Functions of a Communicator or Window Source
+// return descriptions for nil. A function may be nil.
 type Source struct {
 	Binding  Binding
 	Counts   func(object any) []Count

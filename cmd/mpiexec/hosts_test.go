@@ -91,7 +91,7 @@ func TestOverSSH(t *testing.T) {
 	rsh := sshd(t)
 	checkSums(t, onHosts(t, "sum", "-hosts", "127.0.0.1:2,localhost:2", "-fanout", "1", "-rsh", rsh), 4)
 
-	// The end of mpiexec is that of the job.
+	// If mpiexec is killed, the job ends.
 	cmd := mpiexec(t, "-grace", "200ms", "-hosts", "127.0.0.1,localhost", "-rsh", rsh, "sh", "-c", "echo pid $$; trap '' TERM HUP; while :; do sleep 0.01; done")
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -101,7 +101,7 @@ func TestOverSSH(t *testing.T) {
 	_ = cmd.Wait()
 	gone(t, pids)
 
-	// The server's refusal is what the user reads.
+	// The user sees the message with which the server refused.
 	cmd = mpiexec(t, "-hosts", "127.0.0.1,localhost", "-rsh", rsh+" -oPubkeyAuthentication=no", "true")
 	text, err := cmd.CombinedOutput()
 	require.Error(t, err)

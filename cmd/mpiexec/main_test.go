@@ -74,7 +74,7 @@ func TestSignalsReachTheProcesses(t *testing.T) {
 	assert.Equal(t, 5, cmd.ProcessState.ExitCode())
 }
 
-// A job for which this program may not have enough descriptors is not begun.
+// A job that needs more descriptors than this program may have is not started.
 func TestTooFewDescriptors(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "begun")
 	cmd := mpiexec(t)

@@ -62,7 +62,8 @@ func snapshots(t *testing.T, folder string) map[int]*watch.Snapshot {
 	return all
 }
 
-// TestWatchedJob: each process of a job makes a socket in a folder, which tells what it waits for.
+// TestWatchedJob: each process of a job makes a socket in a folder, and shows there what it waits
+// for.
 func TestWatchedJob(t *testing.T) {
 	dir := t.TempDir()
 	folder, gate := filepath.Join(dir, "job"), filepath.Join(dir, "gate")

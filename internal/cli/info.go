@@ -21,7 +21,7 @@ type methodInfo struct {
 	Error string `json:"error,omitempty" table:"unusable"`
 }
 
-// Capabilities are what a method can do, and its limits.
+// Capabilities are the abilities and limits of a method.
 type Capabilities struct {
 	Description       string             `json:"description" table:"description"`
 	Provider          string             `json:"provider" table:"provider"`

@@ -137,7 +137,7 @@ func (a *App) pluginsCheck(ctx context.Context, path string, opt checkOptions) (
 	}
 	var out io.Writer = a.Out
 	if opt.json {
-		out = io.Discard // what is not a row of the table
+		out = io.Discard // with --json, print only the rows of the check
 	}
 	if err := printPlugins(out, nil, []pluginInfo{{
 		Name: p.Name(), Path: path, Version: p.Version(), Methods: p.Methods(), Data: dataOf(p),

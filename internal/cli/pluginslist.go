@@ -42,7 +42,7 @@ func (d dataPath) Cell() string {
 	return map[dataPath]string{"rings": "through rings in shared memory", "grpc": "through gRPC alone"}[d]
 }
 
-// Cell is what the user must know.
+// Cell returns the text that warns the user.
 func (p plaintext) Cell() string {
 	if p {
 		return "--plaintext: it cannot encrypt what gRPC carries"

@@ -80,7 +80,7 @@ func (a *App) traceJoin(args []string, out string, asJSON bool) error {
 	return w.Flush()
 }
 
-// writeClocks says what else is to be known of a joined file.
+// writeClocks prints the clock offsets and other notes about a joined file.
 func writeClocks(w io.Writer, did *tracefile.Joined) {
 	for i, h := range did.Hosts {
 		switch {

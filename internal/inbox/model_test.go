@@ -359,7 +359,7 @@ func (m *model) cut(p *modelPeer) {
 	}
 }
 
-// lose does what a method does when it loses a peer, in any order.
+// lose makes the calls that a method makes when it loses a peer, in random order.
 func (m *model) lose(p *modelPeer) {
 	switch m.rng.IntN(3) {
 	case 0:
@@ -400,7 +400,7 @@ func (m *model) compare() {
 	require.Equal(m.t, m.want, m.errors)
 }
 
-// end takes everything out, and looks for what is left.
+// end removes everything, and checks that nothing is left.
 func (m *model) end() {
 	for i := range m.peers {
 		p := &m.peers[i]

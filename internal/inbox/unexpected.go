@@ -15,8 +15,8 @@ type backlog struct {
 	links    queue.Links[backlog] // line.backlogs
 }
 
-// line has the backlogs whose first message is of one class, in turn. A class without a handler
-// may have no room while the others do.
+// line is the queue of the backlogs whose first message is of one class. There is one line for each
+// class, because the queue of a class without a handler may be full while other classes have room.
 type line struct {
 	class    bmi.Class
 	backlogs queue.List[backlog]

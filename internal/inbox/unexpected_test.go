@@ -149,7 +149,7 @@ func TestAHandlerThatDrops(t *testing.T) {
 	require.Equal(t, []string{"a.", "alater"}, e.got)
 }
 
-// TestNothingIsAllocated: a small message costs no memory, whichever comes first.
+// TestNothingIsAllocated: a small message allocates nothing, whether it or its receive comes first.
 func TestNothingIsAllocated(t *testing.T) {
 	e := newEndpoint(t)
 	ended := 0

@@ -33,7 +33,7 @@ type Monitor struct {
 
 // Config configures a Monitor.
 type Config struct {
-	// Clock tells the time in whose terms methods have deadlines.
+	// Clock is the clock of the methods' deadlines.
 	Clock func() time.Duration
 	// SpinMax is the longest time to poll before sleeping.
 	SpinMax time.Duration

@@ -169,7 +169,7 @@ func (w *world) until(happened func() bool) {
 	require.Eventually(w.t, happened, wallclock.Patience, time.Millisecond)
 }
 
-// TestNoWakeUpIsLost: every goroutine whose message arrives returns, whatever the others wait for.
+// TestNoWakeUpIsLost: a goroutine returns when its message arrives, although other goroutines wait for other messages.
 func TestNoWakeUpIsLost(t *testing.T) {
 	for name, c := range map[string]struct {
 		methods         int

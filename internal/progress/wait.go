@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// A Condition is what a goroutine waits for. It reports whether the condition holds, as far as one method knows: that of an index,
-// whose engine lock is held. If the condition does not hold, it polls the method up to polls times (Engine.BeginPoll), until the
-// condition holds or, after the first poll, Engine.EndBurst. moved reports whether the method made progress, even if only for
-// another waiter or with part of a message. A Condition may be on the stack of the goroutine: nothing here keeps it.
+// A Condition is what a goroutine waits for. The call concerns one method, which index selects, and whose engine lock is held. It
+// reports whether the condition holds, as far as that method knows. If the condition does not hold, it polls the method up to
+// polls times (Engine.BeginPoll), until the condition holds or, after the first poll, Engine.EndBurst. moved reports whether the
+// method made progress, even if only for another waiter or with part of a message. A Condition may be on the stack of the
+// goroutine: nothing here keeps it.
 type Condition func(index, polls int) (met, moved bool)
 
 // Wait polls, sleeps or blocks until the condition holds, the time is over (limit; < 0: never), w is cancelled or the monitor ends.

@@ -151,7 +151,7 @@ func TestTracksEnd(t *testing.T) {
 	require.Contains(t, m.String(), `"dropped":1}`)
 }
 
-// TestTheFileIsLimited: the file says that it is full, and stays an array.
+// TestTheFileIsLimited: a full file says so, and is still a valid array.
 func TestTheFileIsLimited(t *testing.T) {
 	var now time.Duration
 	tr, m := open(t, &now, trace.Options{FileBytesMax: 1000})
@@ -207,7 +207,7 @@ func TestWritesByItself(t *testing.T) {
 	})
 }
 
-// TestManyProducers: nothing is lost but what is counted, and what one producer puts stays in order.
+// TestManyProducers: every lost event is counted, and the events of one producer stay in order.
 func TestManyProducers(t *testing.T) {
 	m := &memory{}
 	tr, err := trace.New(m, trace.Options{Process: &someone, Every: time.Microsecond})

@@ -41,7 +41,7 @@ type Trace struct {
 	metas    []byte // text that waits to be written
 
 	writing sync.Mutex // guards what follows
-	end     int64      // offset of what closes the array
+	end     int64      // offset of the text that closes the array
 	buf     []byte
 	full    bool
 	gone    bool // Close has written the last event
@@ -161,7 +161,7 @@ func (t *Trace) Flush() error {
 	t.mu.Unlock()
 	for _, k := range tracks {
 		ended := k.ended.Load()                                                          // before the last look at its ring
-		for until := k.tail.Load(); k.head.Load() != until && t.err == nil && !t.full; { // otherwise the ring fills, and what it drops is counted
+		for until := k.tail.Load(); k.head.Load() != until && t.err == nil && !t.full; { // else the ring fills, and lost events are counted
 			b = k.drain(b, until)
 			if len(b) >= writeBytes {
 				b = t.write(b)

@@ -66,7 +66,7 @@ type Server struct {
 	Refused                 map[string]uint64 // by reason
 }
 
-// A Request is what a server did for requests of one kind.
+// A Request has the statistics of a server's requests of one kind.
 type Request struct {
 	Kind                  string
 	Count, Failed, Active uint64

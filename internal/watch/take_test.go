@@ -58,7 +58,7 @@ func TestEndpoints(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, c.SendUnexpected(t.Context(), to, 1, 2, []byte("abc")))
 	s := Take()
-	for s.Endpoints[0].UnexpectedMessages == 0 { // it is on its way
+	for s.Endpoints[0].UnexpectedMessages == 0 { // the message has not arrived yet
 		runtime.Gosched()
 		s = Take()
 	}

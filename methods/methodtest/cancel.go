@@ -95,8 +95,7 @@ func testCancelCompleted(t T, s *Subject) {
 	m := w.message(100)
 	r := b.recv(a, 1, 100)
 	w.done(a.send(b, 1, m))
-	// Another message came behind it, so r is complete, but no Test call returned
-	// it.
+	// A later message has arrived, so r is complete, but no Test call has returned it.
 	follow := b.recv(a, 2, 1)
 	w.done(a.send(b, 2, w.message(1)))
 	b.completed(b.testOne(follow))

@@ -222,7 +222,7 @@ func busyUntilError(t T, w *world, me, other *node, warm chan<- struct{}) {
 	}
 }
 
-// testCloseLeavesNothing: neither goroutines nor descriptors may be left.
+// testCloseLeavesNothing: closing leaves no goroutines and no file descriptors.
 func testCloseLeavesNothing(t T, s *Subject) {
 	w := newWorld(t, s)
 	round := func() {

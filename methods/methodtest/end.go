@@ -48,7 +48,7 @@ func (w *world) closeBounded(n *node) bool {
 		switch drain := n.cfg.Limits.DrainTimeMax; {
 		case err == nil:
 		case drain > 0 && time.Since(start) >= drain:
-			// It had little time, and reports what it did not finish.
+			// Its time to drain was short, so it may report unfinished operations.
 			w.Logf("close of %s: %v", n.name, err)
 		default:
 			w.Errorf("close of %s: %v", n.name, err)

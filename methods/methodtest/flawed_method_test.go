@@ -188,7 +188,7 @@ func (m *flawedMethod) take(op *bmi.Op, p *flawedPacket) {
 		err, size, sendErr = m.truncate(op, p)
 	}
 	if m.net.flaw == spillsOver {
-		// It rounds what it writes up to a full word, if there is room.
+		// The flaw: it writes up to 8 bytes beyond the end of the message, if the buffer has room.
 		p.data = append(p.data, make([]byte, 8)...)
 	}
 	scatter(op.Bufs, p.data)

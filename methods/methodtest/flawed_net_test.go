@@ -48,7 +48,7 @@ type flawedPacket struct {
 	tag   bmi.Tag
 	size  int
 	data  []byte
-	op    *bmi.Op // of a large send, which lends its memory until it is taken
+	op    *bmi.Op // a large send, which lends its memory until the receiver takes it
 	owner *flawedNode
 	leave bool
 

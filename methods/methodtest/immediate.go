@@ -27,8 +27,7 @@ func testImmediateOrOnce(t T, s *Subject) {
 	for _, size := range a.sizesOfEachProtocol() {
 		for range 10 {
 			early, late := w.message(size), w.message(size)
-			// A send whose completion the test does not wait for, then a receive
-			// whose message has arrived.
+			// First a send, then a receive. The test does not wait for the send in between.
 			send := a.send(b, 1, early)
 			r := b.recv(a, 1, size)
 			w.done(send, r)

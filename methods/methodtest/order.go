@@ -54,7 +54,7 @@ func testOrderAlternating(t T, s *Subject) {
 	}
 }
 
-// how says in which way the receives of a stream are posted.
+// how says when the receives of a stream are posted.
 type how int
 
 const (
@@ -111,7 +111,7 @@ func testOrderBursts(t T, s *Subject) {
 		for k := range ms {
 			ms[k] = w.message(size(k))
 			if count > 10 {
-				ms[k].size %= 100 // the others are enough for large ones
+				ms[k].size %= 100 // the shorter bursts test large messages
 			}
 		}
 		var sends, recvs []*op

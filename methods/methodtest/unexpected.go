@@ -51,7 +51,7 @@ func testUnexpectedClasses(t T, s *Subject) {
 	n, err := b.ep.TestUnexpectedClass(99, out[:], 0)
 	require.NoError(t, err)
 	require.Zero(t, n, "nobody sent any of class 99")
-	// The others in the order in which they were sent, whatever their class.
+	// The messages of the other classes come in the order in which they were sent.
 	rest := []bmi.Class{0, 1, 128}
 	for i, u := range b.take(each * len(rest)) {
 		c := rest[i%len(rest)]

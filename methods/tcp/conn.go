@@ -257,7 +257,7 @@ func (m *method) deadline(c *conn) {
 	switch {
 	case c.state != connOpen:
 	case c.block != blockNone && c.hungUp, c.sendErr != nil:
-		// A message that was not complete had its own time, which is longer.
+		// An incomplete message had a longer deadline. Replace it.
 		if at := m.clock() + m.opts.HangupTimeout; !set || at < c.place.At() {
 			m.timers.Set(&c.timer, at)
 		}

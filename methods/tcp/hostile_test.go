@@ -363,7 +363,7 @@ func (n *node) pendingRecv(from bmi.Addr, tag bmi.Tag, buf []byte) (id int, op b
 	return id, op
 }
 
-// takes returns when the victim has read what was written to a connection so far.
+// takes waits until the victim has read all bytes written to a connection so far.
 func (s *siege) takes(c *net.TCPConn) {
 	s.t.Helper()
 	raw, err := c.SyscallConn()
@@ -375,7 +375,7 @@ func (s *siege) takes(c *net.TCPConn) {
 		require.NoError(s.t, no)
 		return unsent == 0
 	})
-	for range 100 { // and from there to the method, whose polls look at events now and then
+	for range 100 { // the bytes must get from there to the method, which asks for events only in some polls
 		s.victim.turn(0)
 	}
 }

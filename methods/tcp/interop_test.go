@@ -126,8 +126,8 @@ func TestOrangeFSServerEarlyMessage(t *testing.T) {
 	require.Equal(t, 2, strings.Count(server.wait(t), "SUCCESS!"))
 }
 
-// TestOrangeFSClientSends takes the data of test-bmi-client: 15000 bytes,
-// whatever size it announced.
+// TestOrangeFSClientSends receives the data of test-bmi-client: always 15000 bytes, although it
+// announces other sizes.
 func TestOrangeFSClientSends(t *testing.T) {
 	o := needOrangeFS(t)
 	for _, announced := range []int{15000, 32000, 4 << 20} {
@@ -207,13 +207,12 @@ func TestOrangeFSClientEarlyMessage(t *testing.T) {
 	client.wait(t)
 }
 
-// driver-bw-multi, as one of several ranks of an MPI job of which it is the only
-// one (docs/guides/orangefs.md). Rank 0 is the server, the others are clients. After a
-// barrier, for which the program takes a byte or the end of its input, a client
-// opens with an unexpected message of 4 bytes, of which only the sender
-// matters. After the second barrier it posts all its messages at once, all of one size
-// and with tag 0; their 64-bit numbers count on from the first message to the
-// last. After the third it leaves.
+// driver-bw-multi runs here as one rank of an MPI job that has no other processes
+// (docs/guides/orangefs.md). Rank 0 is the server, the others are clients. A byte on its input, or
+// the end of the input, stands for a barrier. After the first barrier, a client sends an unexpected
+// message of 4 bytes. Its contents do not matter. After the second barrier it posts all its
+// messages at once, all of one size and with tag 0; their 64-bit numbers count on from the first
+// message to the last. After the third it leaves.
 var bandwidthSizes = []struct{ size, messages int }{
 	{8, 10_000}, {eagerBytesMax, 500}, {eagerBytesMax + 8, 500}, {1 << 20, 40}, {largestBytes, 3},
 }
@@ -512,8 +511,8 @@ func TestOrangeFSFileServerConfig(t *testing.T) {
 	}
 }
 
-// TestOrangeFSFileServerPipeline has many requests under way at once, of which
-// every answer must come back under its own tag.
+// TestOrangeFSFileServerPipeline sends many requests at once. Every answer must have the tag of its
+// request.
 func TestOrangeFSFileServerPipeline(t *testing.T) {
 	o := needOrangeFS(t)
 	const requests, window = 4096, 64

@@ -26,7 +26,7 @@ const (
 	// readBytes is how much is read at once before the contents are known. Parts of a large message among these bytes are
 	// copied once more.
 	readBytes = 32 << 10
-	// peekBytes is the same behind a large message, which is often followed by another one.
+	// peekBytes is how much is read at once after a large message, which is often followed by another one.
 	peekBytes = 1 << 10
 	// moveBytes is what one Recv or Send of a large message moves at most, so that other connections have their turn. It also
 	// lets the other side copy out while this side copies in, because the kernel passes bytes on only when the call ends. 1 MiB

@@ -136,7 +136,7 @@ func TestManyConnections(t *testing.T) {
 	)
 	n := 20_000
 	if testing.Short() || race.Enabled {
-		n = 2_000 // with fewer, what the runtime keeps of its own counts for too much
+		n = 2_000 // with fewer, memory of the runtime distorts the result
 	}
 	n = descriptorsFor(t, n)
 	at := hostPort(freshAddress())

@@ -367,11 +367,10 @@ func twoBuffers(size int) []byte {
 	return append(counting(half, 0), counting(size-half, half/4)...)
 }
 
-// pingpong, of which the client opens with an unexpected message that tells
-// whether the pings are to be unexpected (1) or expected (0), a 32-bit number
-// in network order, and gets the same back as an expected message, both with
-// tag 0. Then for each size, from 1 byte doubling, there are as many rounds as
-// pingpongRounds says, the tag being the number of the round; the server sends
+// The program pingpong: the client first sends an unexpected message, a 32-bit number in network
+// order, which is 1 if its pings will be unexpected and 0 if they will be expected. The server
+// sends it back as an expected message. Both have tag 0. Then, for each size from 1 byte on,
+// doubling, there are pingpongRounds rounds. The tag is the number of the round. The server sends
 // every ping back as an expected message. Rounds of 1 byte come twice.
 const (
 	pingpongExpected   = 0

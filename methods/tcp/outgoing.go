@@ -14,7 +14,7 @@ type outgoing struct {
 	r     *remote
 	sent  int           // bytes of header and message that the stream took
 	at    pieces.Cursor // the position in the message
-	ended bool          // from a file whose end was reached
+	ended bool          // the end of the file was reached
 	links queue.Links[outgoing]
 	free  *outgoing // method.freeSends
 }

@@ -117,7 +117,7 @@ func (c *passage) end(reset bool) {
 	})
 }
 
-// passed counts n bytes and tells how many of them may still pass.
+// passed counts n bytes and returns how many of them may still pass.
 func (c *passage) passed(n int) (allowed int, cut bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

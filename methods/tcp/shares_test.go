@@ -51,7 +51,8 @@ func TestConnectionsAreShared(t *testing.T) {
 	require.EqualValues(t, 6+4+4, st.Errors.Displaced)
 }
 
-// TestWhoIsIdleGoesFirst: the host with most connections loses the one that was silent for longest and has nothing under way.
+// TestWhoIsIdleGoesFirst: if there is no room, the host with the most connections loses the one that has been silent longest
+// and has no operations.
 func TestWhoIsIdleGoesFirst(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{Connections: 4}, bmi.Limits{})
 	waits, to := n.connected()
@@ -99,7 +100,7 @@ func TestSlowReadersAreNotTheSenders(t *testing.T) {
 	n := newFakeNode(t, tcp.Options{}, bmi.Limits{})
 	got := 0
 	require.NoError(t, n.Handle(0, func(bmi.Message) { got++ }))
-	for half := 10; half < 200; half += 90 { // in the header, and behind it
+	for half := 10; half < 200; half += 90 { // cut in the header, and after it
 		f := n.connect()
 		whole := unexpected(1, 1000)
 		f.arrive(whole[:half]...)

@@ -56,9 +56,9 @@ var badKeys = map[string]nic.Key{
 	"zero":      make([]byte, nic.KeyBytes),
 }
 
-// TestBadKeyOption: what is no key is an error that does not show it.
+// TestBadKeyOption: an invalid key is an error whose text does not contain the key.
 func TestBadKeyOption(t *testing.T) {
-	t.Setenv(insecureEnv, "1") // which is no way out
+	t.Setenv(insecureEnv, "1") // it does not make an invalid key acceptable
 	refused := func(err error) {
 		t.Helper()
 		require.ErrorIs(t, err, bmi.ErrInvalid)

@@ -67,7 +67,7 @@ func TestUDPKeysThatDoNotFit(t *testing.T) {
 	const right, wrong, none = keyEnv + "=correct horse battery staple", keyEnv + "=wrong horse battery staple", insecureEnv + "=1"
 	for name, c := range map[string]struct {
 		listens, asks  string // variables of the environment
-		listener, told string // what the two say
+		listener, told string // the errors of the two sides
 	}{
 		"another key": {right, wrong, "the other side has a different shared key, so it was refused: give both sides the same (see VIADUCT_UDP_KEY_FILE)",
 			"the other side refused us: its shared key is a different one: give both sides the same (see VIADUCT_UDP_KEY_FILE)"},

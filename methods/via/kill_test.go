@@ -320,7 +320,7 @@ func (v *victimProcess) signal(s os.Signal) {
 	require.NoError(v.t, v.cmd.Process.Signal(s))
 }
 
-// exits waits until it ends because an operation of its own has failed.
+// exits waits until the victim exits because one of its operations has failed.
 func (v *victimProcess) exits(limit time.Duration) {
 	v.t.Helper()
 	v.over.Do(func() {

@@ -22,12 +22,12 @@ const (
 	// udpNoticed bounds how long an operation waits for a peer that was killed, and came
 	// back at its address: that answers for its predecessor, or calls on its own.
 	udpNoticed = 4 * time.Second
-	// udpSilent bounds how long it waits for one that says nothing: udp.GiveUp, and what
-	// a busy machine takes to find out.
+	// udpSilent bounds how long an operation waits for a silent peer: udp.GiveUp, and some more for
+	// a busy machine.
 	udpSilent = 8 * time.Second
 )
 
-// A survivor has a peer in another process, to which bad things happen.
+// A survivor is an endpoint whose peer, in another process, is killed or stopped.
 type survivor struct {
 	t    *testing.T
 	ep   *bmi.Endpoint
@@ -51,7 +51,7 @@ func newSurvivor(t *testing.T) *survivor {
 	return s
 }
 
-// start begins a new churn, with sends of its own or only those of the other side.
+// start begins a new churn. If sends is false, only the other side sends.
 func (s *survivor) start(sends bool) {
 	s.c = &churn{ctx: s.ctx, peer: s.peer}
 	begin := s.c.receive
@@ -70,7 +70,7 @@ func (s *survivor) turn(again bool) (failed error) {
 	return failed
 }
 
-// goOn goes on for a time, in which nothing may fail.
+// goOn continues for a time, and requires that nothing fails.
 func (s *survivor) goOn(d time.Duration) {
 	s.t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); {
@@ -90,8 +90,8 @@ func (s *survivor) talk(messages uint64) {
 
 func (s *survivor) received() uint64 { return s.ep.Stats().Methods[0].MessagesReceived }
 
-// end waits until every operation has ended, and tells how long that took, which is not to
-// be over a limit.
+// end waits until every operation has ended, requires that this takes no longer than limit, and
+// returns how long it took.
 func (s *survivor) end(limit time.Duration) (took time.Duration, failed error) {
 	s.t.Helper()
 	start := time.Now()

@@ -52,8 +52,8 @@ func caller(t *testing.T, from, at *bmi.Endpoint, to string) bmi.Addr {
 	return in[0].From
 }
 
-// TestUDPSidesThatListenEverywhere: neither knows which of its addresses the other one
-// sees, and each can be called back all the same, also over a connection of its own.
+// TestUDPSidesThatListenEverywhere: neither side knows which of its addresses the other one sees. Still, each can answer the
+// other, also over a new connection.
 func TestUDPSidesThatListenEverywhere(t *testing.T) {
 	t.Setenv("VIADUCT_UDP_KEY", "correct horse battery staple")
 	for _, listen := range []string{"[::]:0", "0.0.0.0:0", ":0"} {
@@ -142,8 +142,8 @@ func TestUDPUnknownNamesFail(t *testing.T) {
 	require.ErrorIs(t, done[0].Err, bmi.ErrUnreachable)
 }
 
-// TestUDPSources: where packets of a peer that connected come from is told whatever it calls itself. Of a peer that this side connected to
-// nothing is told beside the name that was used.
+// TestUDPSources: for a peer that connected to this side, the source address of its packets is reported, with any name that it
+// gives itself. For a peer to which this side connected, only the name that was used is.
 func TestUDPSources(t *testing.T) {
 	t.Setenv("VIADUCT_UDP_KEY", "correct horse battery staple")
 	server, _, name := openUDP(t, "127.0.0.1:0")

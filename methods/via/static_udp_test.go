@@ -74,7 +74,7 @@ func TestIdentityOption(t *testing.T) {
 	}
 }
 
-// TestStrangersWithIdentities: both sides are told why there is no connection, and the listener counts it.
+// TestStrangersWithIdentities: both sides get the reason why there is no connection, and the listener counts the refusal.
 func TestStrangersWithIdentities(t *testing.T) {
 	_, strange := staticKey(t, "stranger")
 	shared := nic.Key(bytes.Repeat([]byte{0xab}, nic.KeyBytes))
@@ -165,7 +165,7 @@ func TestAddressesOfOthers(t *testing.T) {
 	require.Zero(t, n)
 }
 
-// TestBadIdentityOption: what is no identity is an error that does not show it.
+// TestBadIdentityOption: an invalid identity is an error whose text does not contain its keys.
 func TestBadIdentityOption(t *testing.T) {
 	_, alice := staticKey(t, "alice")
 	for name, id := range map[string]nic.Identity{

@@ -30,7 +30,7 @@ const (
 	strangerVariable = "VIADUCT_TEST_STRANGER"
 )
 
-// strangers are programs that another user runs: this binary again, where that user reaches it.
+// strangers runs this test binary as another user. bin is a copy of it that this user can reach.
 type strangers struct{ root, bin string }
 
 func newStrangers(t *testing.T) *strangers {
@@ -121,7 +121,7 @@ func strangerMain(role string) error {
 			if err != nil {
 				return err
 			}
-			for i := range 20 { // of what nobody receives
+			for i := range 20 { // of messages that the server does not receive
 				if err := c.Send(ctx, to, bmi.Tag(i), make([]byte, 4096)); err != nil {
 					return fmt.Errorf("round %d: %w", round, err)
 				}
@@ -144,8 +144,8 @@ func pattern(n int) []byte {
 	return b
 }
 
-// TestEndpointForOtherUsers: a stranger's program sends and receives messages of all kinds, and the endpoint knows whose it is, also
-// after it has ended.
+// TestEndpointForOtherUsers: a program of another user sends and receives messages of all kinds. The endpoint knows its user,
+// also after the program has ended.
 func TestEndpointForOtherUsers(t *testing.T) {
 	s := newStrangers(t)
 	ep, c := openSHM(t, "server", via.Options{OtherUsers: true})
@@ -229,7 +229,7 @@ func TestUsersAreForNICsThatKnowThem(t *testing.T) {
 	require.False(t, ok)
 }
 
-// TestStrangersDoNotFillTheLog: what one can cause any number of times is logged now and then.
+// TestStrangersDoNotFillTheLog: errors that a stranger can cause any number of times are logged only now and then.
 func TestStrangersDoNotFillTheLog(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("VIADUCT_SHM_DIR", dir)
@@ -246,7 +246,7 @@ func TestStrangersDoNotFillTheLog(t *testing.T) {
 	require.Equal(t, 1, strings.Count(log.String(), "error of the NIC"), log.String())
 }
 
-// sayNonsense connects to the socket of an endpoint, and waits for the answer to what is no hello.
+// sayNonsense connects to the socket of an endpoint, sends an invalid hello, and waits for the answer.
 func sayNonsense(t *testing.T, path string) {
 	t.Helper()
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)

@@ -165,7 +165,7 @@ func (l *List[O]) end(object O, e entry[O]) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.findLocked(e.key) < 0 { // unless another value has been stored meanwhile
+	if l.findLocked(e.key) < 0 { // keep a value that has been stored meanwhile
 		at, _ := slices.BinarySearchFunc(l.entries, e.stamp, func(x entry[O], stamp uint64) int {
 			if x.stamp < stamp {
 				return -1

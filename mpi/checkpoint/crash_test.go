@@ -69,8 +69,8 @@ func prepared(t *testing.T, n int, twoNames bool) *filetest.FS {
 	return fs
 }
 
-// goesOn checks that the next save works and leaves nothing else behind. Before, a save that only
-// removes leftovers leaves the newest checkpoint, which is that of a step, as it is.
+// goesOn checks that the next save works and leaves nothing else behind. First it checks that a save
+// that fails after removing leftovers does not change the newest checkpoint, which is the one of step.
 func goesOn(t *testing.T, fs *filetest.FS, n int, step int64) {
 	t.Helper()
 	fs.Set(func(s filetest.Step) error {

@@ -31,7 +31,7 @@ func (s *Store) makeReady(ctx context.Context) (number int64, err error) {
 	}
 	for _, n := range l.New {
 		if l.HasManifest(n) {
-			// The process died while it renamed the file, which may have both names.
+			// The process died during the rename. The file may have both names.
 			err = s.dir.Rename(ctx, manifest.NewName(n), manifest.Name(n))
 		} else {
 			err = s.remove(ctx, manifest.NewName(n))
@@ -68,7 +68,8 @@ func (s *Store) removeData(ctx context.Context, number int64) {
 	}
 }
 
-// publish makes the checkpoint exist, whose data is on stable storage.
+// publish writes the manifest, by which the checkpoint comes to exist. Its data must be on stable
+// storage already.
 func (s *Store) publish(ctx context.Context, m *manifest.Manifest) error {
 	b, err := m.Append(nil)
 	if err != nil {

@@ -55,7 +55,7 @@ func with(t *testing.T, w *mpi.Comm, dir string, o checkpoint.Options, fn func(s
 	require.NoError(t, s.Close(bg))
 }
 
-// An array is a whole array, of which ranks have parts.
+// An array is a whole array that is divided among ranks.
 type array interface {
 	// part returns the part of a rank as a division has it, with its contents if full is set, and a
 	// function that compares its memory.

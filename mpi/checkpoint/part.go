@@ -37,7 +37,7 @@ func newPart(it *Item, into bool) (*part, error) {
 	return p, err
 }
 
-// byType: the elements are those of a filetype, whose extent is the array.
+// byType sets the place of a part that a filetype selects. The extent of the filetype is the array.
 func (p *part) byType() error {
 	it, t := p.item, p.item.filetype
 	p.where = t
@@ -116,8 +116,8 @@ func (p *part) ranges() iter.Seq2[int64, int64] {
 	}
 }
 
-// mark returns a number that tells, together with those of the other ranks, whether the parts have
-// each byte once.
+// mark returns a number for a check across ranks: the numbers of all ranks together show whether the
+// parts contain each byte once.
 func (p *part) mark() (sum uint64) {
 	for off, n := range p.ranges() {
 		sum += sums.Mark(off, n)

@@ -38,7 +38,7 @@ func (s *Store) save(ctx context.Context, step int64, items []Item) error {
 	}
 	m.Number = all[0]
 	var summing sync.WaitGroup
-	summing.Go(func() { s.sumUp(m, d) }) // while bytes are on their way
+	summing.Go(func() { s.sumUp(m, d) }) // while the data is written
 	err = s.writeData(ctx, m, d)
 	summing.Wait()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// What a process tells the others at the end of a try.
+// The flags that a process gives to the agreement at the end of a try.
 const (
 	flagDone  uint64 = 1 << iota // it has no error
 	flagOn                       // it has none, or one because a process was lost
@@ -33,7 +33,7 @@ func Survive(ctx context.Context, c *mpi.Comm, fn func(ctx context.Context, c *m
 			next, err = c.Shrink(context.WithoutCancel(ctx))
 		}
 		if c != given {
-			_ = c.Free() // it is of no more use
+			_ = c.Free() // the communicator is not used any more
 		}
 		if !again || err != nil {
 			return err
@@ -51,12 +51,12 @@ func try(ctx context.Context, c *mpi.Comm, fn func(ctx context.Context, c *mpi.C
 		if lost(err) {
 			flags = flagOn
 		}
-		_ = c.Revoke() // so that nobody waits for this process; it fails only if the process is finalized
+		_ = c.Revoke() // so that no process waits for this one; it fails only if the process is finalized
 	}
 	if failed, ferr := c.Failed(); ferr == nil && failed.Size() == 0 {
 		flags |= flagWhole
 	}
-	// From here on, the others count on this process, even if ctx has ended.
+	// From here on, the others wait for this process, so ctx must not end the call.
 	all, aerr := c.Agree(context.WithoutCancel(ctx), flags)
 	died := errors.Is(aerr, mpi.ErrProcFailed)
 	switch {

@@ -35,8 +35,8 @@ func firstCells() []uint64 {
 	return xs
 }
 
-// mix computes the cells from those of the step before, of which the first and the last are the
-// neighbours'.
+// mix computes the cells of a step from those of the step before. The first and the last cell of old
+// belong to the neighbours.
 func mix(old []uint64) []uint64 {
 	xs := make([]uint64, len(old)-2)
 	for i := range xs {

@@ -12,8 +12,8 @@ func (b blocks) at(i int) int {
 // of returns blocks i to j-1 of buf.
 func (b blocks) of(buf []byte, i, j int) []byte { return buf[b.at(i):b.at(j)] }
 
-// around returns k ≤ n blocks from block i on, of which the first follows the last, in
-// two pieces, either of which may be empty.
+// around returns k ≤ n blocks from block i on. Block 0 follows the last block, so there are two
+// pieces. Either may be empty.
 func (b blocks) around(buf []byte, i, k int) [2][]byte {
 	first := min(k, b.n-i)
 	return [2][]byte{b.of(buf, i, i+first), b.of(buf, 0, k-first)}

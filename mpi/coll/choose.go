@@ -31,7 +31,7 @@ const (
 	// allgatherShortBytesMax is the length of all pieces together up to which the
 	// number of rounds matters.
 	allgatherShortBytesMax = 64 << 10
-	// allgatherRingPieceBytesMin is the smallest piece for which a ring has time enough.
+	// allgatherRingPieceBytesMin is the smallest piece, in bytes, for which a ring is fast.
 	allgatherRingPieceBytesMin = 1 << 10
 
 	// alltoallBruckBytesMax: for pieces up to this size Bruck's copies pay off, if
@@ -101,7 +101,7 @@ func ringPieceBytesMin(near int, far bool) int {
 	return near
 }
 
-// In these functions, far means that every rank is on a host of its own.
+// In these functions, far means that no two ranks are on one host.
 
 func chooseBcast(n, bytes int, far bool) Choice {
 	ring := bytes/n >= ringPieceBytesMin(bcastRingPieceBytesMin, far)

@@ -24,7 +24,7 @@ func InterBarrier(c Remote, choose Choice) error {
 	if err := Barrier(local, choose); err != nil {
 		return err
 	}
-	// The local group has arrived. The leaders tell each other.
+	// The local group has arrived. The leaders inform each other.
 	if c.Rank() == leader {
 		if err := c.Exchange(leader, nil, leader, nil); err != nil {
 			return err

@@ -69,10 +69,9 @@ func InterAllreduce(c Remote, in, out []byte, t *datatype.Type, count int, op *r
 	return Bcast(c.Local(), out, leader, s, bcasts.or(choose))
 }
 
-// InterReduceScatter combines the vectors of a group and scatters the result over
-// the other one, whose rank r gets its counts[r] elements (MPI-4.1, 6.10.2). counts
-// are those of the local group. The counts of both groups have the same sum, which
-// is the length of every in.
+// InterReduceScatter combines the vectors of each group and scatters the result over the other
+// group (MPI-4.1, 6.10.2). Rank r of the local group gets counts[r] elements. The counts of both
+// groups have the same sum, which is the length of every in.
 func InterReduceScatter(c Remote, in, out []byte, counts []int, t *datatype.Type, op *reduce.Op, s *Scratch, choose Choice) error {
 	n, rank := c.Size(), c.Rank()
 	sum, err := checkCounts(counts, n)

@@ -128,8 +128,7 @@ func neighborExchange(c Comm, nb *Neighbors, s *Scratch, in, out func(i int) []b
 	return f
 }
 
-// neighborSelf copies the pieces that the rank sends to itself, in the order in
-// which they would arrive.
+// neighborSelf copies the pieces that the rank sends to itself, in the order of messages.
 func neighborSelf(rank int, nb *Neighbors, in, out func(i int) []byte) error {
 	next := nextSelf(rank, nb, 0)
 	for i, to := range nb.Destinations {

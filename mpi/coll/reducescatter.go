@@ -175,9 +175,8 @@ func reduceScatterPairwise(c Comm, r reduction, p parts, in, out []byte, s *Scra
 	return nil
 }
 
-// reduceScatterHalving exchanges half of the remaining parts with a partner in the
-// other half of a team, so that every member ends with the parts of the ranks for
-// which it stands.
+// reduceScatterHalving exchanges half of the remaining parts with a partner in the other half of a
+// team, so that in the end every member has the parts of the ranks that it represents.
 func reduceScatterHalving(c Comm, r reduction, p parts, in, out []byte, s *Scratch) error {
 	defer s.release(s.mark())
 	tm := newTeam(c)

@@ -37,15 +37,14 @@ type Rule struct {
 // NoLimit is the limit of a Rule that has none.
 const NoLimit = math.MaxInt
 
-// A Tuning is a table of Rules. The first that fits counts; where none fits, choose.go
-// decides. So does it if the algorithm cannot do the job: see Algorithm.
+// A Tuning is a table of Rules. The first rule that fits counts. If no rule fits, or if its
+// algorithm cannot be used (see Algorithm), choose.go decides.
 //
-// The bytes of an operation are those of the vector of bcast, reduce, allreduce,
-// reduce-scatter, scan and exscan; what one rank gives another in gather, scatter,
-// allgather, alltoall; the mean of that in allgatherv; and 0 in barrier, and in
-// alltoallv, where no rank knows the sizes of all. A hierarchical algorithm looks up
-// each of its steps, too, with the ranks that take part in it: those of one host
-// (OneHost), and one of each host (HostEach).
+// The bytes of an operation are: for bcast, reduce, allreduce, reduce-scatter, scan and exscan,
+// those of the vector; for gather, scatter, allgather and alltoall, those that one rank sends to
+// another; for allgatherv, the mean of these; for barrier 0; and for alltoallv 0, because no rank
+// knows the sizes of all. A hierarchical algorithm looks up each of its steps, too, with the ranks
+// that take part in it: those of one host (OneHost), and one of each host (HostEach).
 type Tuning struct {
 	list  []Rule
 	rules map[Operation][]Rule

@@ -227,7 +227,7 @@ func TestLargeNumbersThatFit(t *testing.T) {
 			[]int{math.MaxInt}, []int{2}, datatype.OrderC, datatype.Int8))
 		assert.Equal(t, size, all.Size(), "a block is no longer than the array")
 	}
-	// A byte that is sent ever again: as long as what is asked for is small, so is the work.
+	// A type that repeats one byte MaxInt times. Packing a few of its bytes must be little work.
 	again := must(datatype.Hvector(math.MaxInt, 1, 0, datatype.Int8))
 	cur, err := datatype.NewCursor(again, []byte{7}, 0, 1)
 	require.NoError(t, err)

@@ -11,10 +11,10 @@ type Converter struct {
 	origin, count int
 	rep           *Representation
 
-	swaps   bool // the sizes are those of memory, and only the order of bytes differs
+	swaps   bool // elements have the sizes of memory, and only the order of bytes differs
 	sizes   *sizes
 	element int             // bytes of an element of t
-	parts   map[int]*filled // elements of which Unpack has got a part, by where they begin
+	parts   map[int]*filled // elements that Unpack has received in part, by their first byte
 }
 
 // A filled buffer has n bytes that count.

@@ -61,7 +61,7 @@ func (m model) size() (n int) {
 	return n
 }
 
-// add puts o, disp bytes further up, behind what is there.
+// add appends the leaves of o, moved up by disp bytes.
 func (m *model) add(o model, disp int) {
 	for _, l := range o.leaves {
 		l.disp += disp

@@ -5,8 +5,8 @@ import (
 	"sort"
 )
 
-// Runs is Count runs of Len bytes of an element. The first is Off bytes behind the element's
-// address, and each begins Stride bytes behind the one before.
+// Runs is Count runs of Len bytes of an element. The first is Off bytes after the element's
+// address, and each next one begins Stride bytes after the one before.
 type Runs struct{ Off, Len, Stride, Count int }
 
 // Runs returns where the packed bytes from to end-1 of one element lie, in their order. A pattern
@@ -122,7 +122,7 @@ func (h hull) shift(off int) hull {
 	return h
 }
 
-// then is h with next behind it.
+// then returns the hull of h followed by next.
 func (h hull) then(next hull) hull {
 	return hull{
 		first: h.first, last: next.last, end: max(h.end, next.end),

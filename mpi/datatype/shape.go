@@ -31,15 +31,16 @@ func scalar(k Kind) shape {
 	return shape{kind: k, external: e.size(k), converts: e.encode != nil}.leaf(tr.size, tr.align, grain{tr.units, k})
 }
 
-// leaf returns s, of which kind, external and converts are set, with one leaf.
+// leaf returns s as a type of one leaf. Fields kind, external and converts of s must be set.
 func (s shape) leaf(size, align int, g grain) shape {
 	p := placed{0, run(size, g)}
 	s.size, s.leaves, s.trueUB, s.align, s.grain, s.native, s.wire = size, 1, size, align, g, p, p
 	return s
 }
 
-// bounds returns the lower and the upper bound: those of the markers if there are any, else those
-// of the data, with the extent rounded up to the alignment (MPI-4.1, 5.1.6).
+// bounds returns the lower and the upper bound. If there are markers, the bounds are theirs.
+// Otherwise they are those of the data, and the extent is rounded up to the alignment (MPI-4.1,
+// 5.1.6).
 func (s *shape) bounds(c *sums) (lb, ub int) {
 	switch {
 	case s.marked:

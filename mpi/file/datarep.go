@@ -126,7 +126,8 @@ func (c Conversions) representation() *datatype.Representation {
 	}
 }
 
-// cleared calls f with cleared bytes, so that what it leaves out is not what was there before.
+// cleared calls f with a zeroed destination, so that bytes which f does not write do not keep old
+// contents.
 func cleared(f conversion) conversion {
 	if f == nil {
 		return nil

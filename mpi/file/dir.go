@@ -32,9 +32,9 @@ func Join(dir, entry string) string { return strings.TrimSuffix(dir, "/") + "/" 
 // Names returns the names of the files in the directory, without directories, in any order.
 func (d *Dir) Names(ctx context.Context) ([]string, error) { return d.store.Names(ctx) }
 
-// Rename gives a file another name, at which it is whole from the first moment. A file that has the
-// name already is replaced. If the process dies meanwhile, the file may have both names: then rename
-// it again, because deleting one name may leave the other without a file.
+// Rename renames a file atomically: the new name never leads to a part of it. A file that has the
+// name already is replaced. If the process dies during the call, the file may have both names. Then
+// rename it again: deleting one name may leave the other without a file.
 func (d *Dir) Rename(ctx context.Context, from, to string) error {
 	if err := checkEntries(from, to); err != nil {
 		return err

@@ -37,7 +37,7 @@ type File struct {
 	seen    seen
 	pointer int64 // the individual pointer, in etypes
 	atomic  bool
-	// byDesk: the locks of atomic accesses are those of the desk.
+	// byDesk: atomic accesses use the locks of the desk, not of the storage.
 	byDesk bool
 	split  *splitOp // the split collective operation that has begun, or nil
 }

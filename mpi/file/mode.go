@@ -18,7 +18,7 @@ const (
 	ModeCreate                         // create the file if it does not exist
 	ModeExcl                           // with ModeCreate: it must not exist
 	ModeDeleteOnClose                  // remove it when it is closed
-	ModeUniqueOpen                     // nobody else has it open; allows nothing more here
+	ModeUniqueOpen                     // no other process has it open; has no effect here
 	ModeSequential                     // access it only through the shared pointer, in order
 	ModeAppend                         // all pointers begin at the end of the file
 

@@ -14,7 +14,7 @@ import (
 // ModeSequential has no other (MPI_DISPLACEMENT_CURRENT; MPI-4.1, 14.3).
 const DisplacementCurrent int64 = -1 << 62
 
-// seen is what a process sees of a file.
+// seen is a process's view of a file.
 type seen struct {
 	view            *view.View     // of the types in the file
 	etype, filetype *datatype.Type // as they were given
@@ -31,11 +31,11 @@ func bytesFrom(disp int64) seen {
 	return seen{view: v, etype: datatype.Byte, filetype: datatype.Byte, name: Native}
 }
 
-// SetView changes the process's view, and sets its pointer and the shared one to 0
-// (MPI_File_set_view; MPI-4.1, 14.3). The view begins at disp, in bytes, and repeats the filetype,
-// which consists of etypes, in ascending order. It may overlap itself only if the file is only read.
-// It is collective; the size of the etype and the representation must be the same everywhere. No
-// operation may be under way. info has hints, or is nil.
+// SetView changes the process's view, and sets its pointer and the shared one to 0 (MPI_File_set_view;
+// MPI-4.1, 14.3). The view begins at disp, in bytes, and repeats the filetype, which consists of
+// etypes, in ascending order. It may overlap itself only if the file is only read. The call is
+// collective; the size of the etype and the representation must be the same everywhere. No operation
+// may be under way. info has hints, or is nil.
 //
 // The types are those of memory: the elements of the file have the sizes of the representation, and
 // so have displacements and extents that count elements. Displacements in bytes are those of the file.

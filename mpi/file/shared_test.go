@@ -13,8 +13,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/file"
 )
 
-// TestSharedPointer: many ranks, each with several operations under way, write records of their own
-// lengths at the shared pointer, all at the same time: each record is in the file once, whole.
+// TestSharedPointer: several ranks write records of different lengths at the shared pointer at the
+// same time, each with several operations at once. Each record is in the file once, whole.
 func TestSharedPointer(t *testing.T) {
 	const n, each = 4, 40
 	everywhere(t, func(t *testing.T, name string) {

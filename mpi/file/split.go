@@ -49,7 +49,7 @@ func (f *File) WriteOrderedBegin(b mpi.Buffer) error {
 	return f.beginSplit("MPI_File_write_ordered", true, common, 0, b)
 }
 
-// beginSplit begins the operation whose calls have a name with "_begin" and "_end" behind it.
+// beginSplit begins an operation whose two calls are name plus "_begin" and name plus "_end".
 func (f *File) beginSplit(name string, write bool, from place, offset int64, b mpi.Buffer) error {
 	call := f.enterPart(name, "_begin", &b)
 	return f.leave(call, f.startSplit(name, write, from, offset, b))

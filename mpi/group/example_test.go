@@ -6,7 +6,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/group"
 )
 
-// Every second process, and where the others find the last of them.
+// A group of every second process, and the rank of one of them in the other group.
 func ExampleGroup() {
 	all, err := group.New([]string{"a", "b", "c", "d", "e"})
 	if err != nil {

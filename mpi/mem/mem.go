@@ -39,9 +39,10 @@ type Memory[T any] struct {
 	freed atomic.Bool
 }
 
-// Alloc returns memory of n elements, which are 0, for messages between the processes of a
-// communicator: that of the first method which has some, in the order of ranks (MPI_Alloc_mem;
-// MPI-4.1, 9.2). T has no pointers. hints may be nil; those that are not known are ignored.
+// Alloc returns zeroed memory of n elements for messages between the processes of a communicator
+// (MPI_Alloc_mem; MPI-4.1, 9.2). It tries the methods in the order of the ranks that they reach, and
+// takes memory of the first that has some. T must have no pointers. hints may be nil; unknown hints
+// are ignored.
 func Alloc[T any](c *mpi.Comm, n int, hints *info.Info) (*Memory[T], error) {
 	if err := within.Live(c); err != nil {
 		return nil, err

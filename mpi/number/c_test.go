@@ -34,7 +34,7 @@ func inC(t *testing.T, kind string, operands []byte) []byte {
 	return out
 }
 
-// operands draws pairs of numbers, of which exponentBits below the sign are the exponent.
+// operands draws n pairs of numbers.
 func operands(r *rand.Rand, n int, draw func() (hi, lo uint64)) []byte {
 	var out []byte
 	for range 2 * n {

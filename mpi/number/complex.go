@@ -6,7 +6,7 @@ type Arithmetic[T any] interface {
 	Mul(y T) T
 }
 
-// An Ordered is a number of which one is the larger, unless one is NaN.
+// An Ordered is a type of numbers with an order, except for NaN.
 type Ordered[T any] interface {
 	Arithmetic[T]
 	Less(y T) bool

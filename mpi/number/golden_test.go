@@ -10,8 +10,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/number"
 )
 
-// TestGolden: results that do not depend on what is installed. TestAgainstC shows that they are C's.
-// They are written by go test ./mpi/number -run TestGolden -update.
+// TestGolden compares with stored results, so it needs no C compiler. TestAgainstC shows that they
+// are those of C. go test ./mpi/number -run TestGolden -update writes them.
 func TestGolden(t *testing.T) {
 	for _, kind := range []string{"Float16", "Float128", "Int128", "LongDouble"} {
 		r := rand.New(rand.NewPCG(9, 10))

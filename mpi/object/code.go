@@ -70,7 +70,7 @@ func checkLength(n int64, rank int) error {
 	return nil
 }
 
-// lengthOf returns what the other processes are told of an encoded value.
+// lengthOf returns the length of an encoded value that is sent to the other processes.
 func lengthOf(b []byte, err error) int64 {
 	if err != nil {
 		return missing

@@ -164,7 +164,7 @@ func Alltoall[T any](ctx context.Context, c *mpi.Comm, vs []T) ([]T, error) {
 	if err != nil || own != nil {
 		wrong = 1
 	}
-	// One that cannot take part must not leave the others waiting.
+	// A process that cannot take part must not leave the others waiting.
 	if err := c.Allreduce(ctx, mpi.InPlace, mpi.Value(&wrong), mpi.Max); err != nil {
 		return nil, err
 	}

@@ -170,8 +170,8 @@ func TestCollectives(t *testing.T) {
 	}
 }
 
-// TestAValueThatCannotBeSent: the process that has it gets the reason, the others are told or do not
-// notice, and the communicator works as before.
+// TestAValueThatCannotBeSent: the process that has the value gets the reason. The others get an
+// error or do not notice. The communicator works as before.
 func TestAValueThatCannotBeSent(t *testing.T) {
 	mpitest.Run(t, 3, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		w := p.World()

@@ -59,7 +59,7 @@ var (
 	logicals          = []datatype.Kind{datatype.KindLogical1, datatype.KindLogical2, datatype.KindLogical4, datatype.KindLogical8}
 )
 
-// with adds kinds that have the loops of those that they are like.
+// with adds kinds. Each gets the loop of the kind with the same representation (Kind.Like).
 func (l *loops) with(groups ...[]datatype.Kind) *loops {
 	for _, g := range groups {
 		for _, k := range g {

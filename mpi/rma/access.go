@@ -109,7 +109,7 @@ func (w *Win) CompareAndSwap(next, expect, result mpi.Buffer, to Target) mpi.Req
 	return w.do(action{name: "MPI_Compare_and_swap", kind: wire.Compare, in: in, with: with, out: out}, to, err)
 }
 
-// An action is an operation whose memory is known.
+// An action is a one-sided operation with its local memory.
 type action struct {
 	name     string
 	kind     wire.Kind
@@ -122,7 +122,7 @@ type action struct {
 	runs     runs
 }
 
-// do checks an operation and begins it; err says what is wrong with its memory.
+// do checks an operation and begins it. err is the error of making its buffers, or nil.
 func (w *Win) do(a action, to Target, err error) mpi.Request {
 	if dead := w.live(); dead != nil {
 		return w.refuse(to.rank, dead)
@@ -180,7 +180,7 @@ func (w *Win) check(a *action, to *Target) error {
 	}
 	w.mu.Lock()
 	err := w.epochs.MayAccess(to.rank)
-	w.permit() // the first access in the epoch of a fence changes what they allow
+	w.permit() // the first access after a fence changes the state
 	w.mu.Unlock()
 	if err != nil {
 		return err
@@ -241,8 +241,8 @@ func (w *Win) reaches(a *action, rank int) bool {
 	case a.kind == wire.Put || a.kind == wire.Get || w.locks != nil || rank == w.me:
 		return true
 	}
-	// Some ranks are out of reach, and the target executes their accumulates. Those that need its
-	// lock go there, too; so does one behind others that are on their way there.
+	// Some ranks do not map the memory, so the target executes their accumulates. It also executes
+	// accumulates that need its lock, and those that follow others which it has not executed yet.
 	run := a.runs
 	off, n := run.Next(math.MaxInt)
 	return run.Left() == 0 && apply.Atomic(a.elem) && n > 0 && apply.Aligned(&p.mem[a.base+off], a.elem.Size()) && p.pending.Load() == 0

@@ -103,8 +103,8 @@ func (w *Win) Free(ctx context.Context) error {
 	return err
 }
 
-// release gives back what a window holds. No process operates on it any more, unless it is hostile
-// or the program is wrong; then it gets an error.
+// release frees the resources of a window. No correct process operates on the window any more; others
+// get an error.
 func (w *Win) release() {
 	if w.freed.Swap(true) {
 		return

@@ -165,7 +165,7 @@ func TestBadWindows(t *testing.T) {
 	})
 }
 
-// TestDescriptions: name, group, hints, attributes and what the window says of itself.
+// TestDescriptions: a window's name, group, hints, attributes and description.
 func TestDescriptions(t *testing.T) {
 	places[0].run(t, 2, func(t *testing.T, p *mpi.Process) {
 		c := p.World()

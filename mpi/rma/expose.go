@@ -22,7 +22,7 @@ type exposed struct {
 	withdraw func()
 }
 
-// expose exposes the memory in which a byte is.
+// expose exposes the memory that contains a given byte, for RDMA.
 func (s *server) expose(rank int, q *wire.Request, r core.Reply, answer []byte) ([]byte, error) {
 	if len(q.Data) != wire.ExposeBytes || rank == s.w.me {
 		return nil, errMalformed

@@ -35,7 +35,7 @@ func (w *Win) FlushLocalAll(ctx context.Context) error {
 func (w *Win) Sync() error {
 	return w.call("MPI_Win_sync", mpi.Undefined, func() error {
 		w.fence.Add(1)      // an atomic operation orders all loads and stores around it
-		w.engine.Progress() // and the engine's lock, those of operations that this process has executed for others
+		w.engine.Progress() // the engine's lock orders the operations that this process has executed for others
 		return nil
 	})
 }

@@ -56,7 +56,8 @@ func (v *victim) serve(t *testing.T, body []byte) (wire.Result, error) {
 	return result, nil
 }
 
-// isLongMessage tells whether a request would wait for a message, which needs an engine.
+// isLongMessage tells whether a request announces a long message. Receiving one needs an engine,
+// which the victim does not have.
 func isLongMessage(v *victim, body []byte) bool {
 	q, err := wire.ParseRequest(body)
 	return err == nil && (q.Kind == wire.PutLong || q.Kind == wire.GetLong) && v.w.flavor != Dynamic

@@ -56,8 +56,8 @@ func (w *Win) beginLong(a *action, rank int) core.Request {
 	return r
 }
 
-// moveLong moves the data of a long put or get, and returns when the target has told that it is
-// done. The origin's memory is free before that.
+// moveLong moves the data of a long put or get. It returns when the target has reported the end.
+// The origin's memory is free before that.
 func (w *Win) moveLong(l *longCall, b core.Buffer, rank int) error {
 	held := int32(1)
 	defer func() { w.peers[rank].using.Add(-held) }()

@@ -49,9 +49,9 @@ const (
 	unitMax      = 1 << 31
 )
 
-// A card is what the processes of a new window tell each other.
+// A card is the description of a process's part that the processes of a new window exchange.
 type card struct {
-	class  errclass.Class // of what is wrong with this process's arguments
+	class  errclass.Class // of the error in this process's arguments
 	flavor Flavor
 	bits   uint64 // same_size, same_disp_unit and alloc_shared_noncontig, which all must give alike
 	bytes  uint64
@@ -91,7 +91,7 @@ func makeWin(ctx context.Context, c *mpi.Comm, r recipe) (*Win, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = comm.SetErrorHandler(nil) // until Win.SetErrorHandler; errors here are those of c
+	_ = comm.SetErrorHandler(nil) // until Win.SetErrorHandler; until then, errors go to the handler of c
 	w := &Win{
 		comm: comm, hooked: within.Hooked(comm), scope: within.Scope(comm), engine: within.Engine(comm),
 		me: comm.Rank(), flavor: r.flavor, unit: r.unit, hints: h, mem: r.mem,

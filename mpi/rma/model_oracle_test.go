@@ -12,7 +12,7 @@ import (
 // window after each phase.
 type outcome struct {
 	old   [][]int64  // by phase and operation: the former value of the cell
-	area  [][][]byte // by phase and operation: what was read from an area
+	area  [][][]byte // by phase and operation: the bytes read from an area
 	parts [][][]byte // by phase and rank
 }
 
@@ -89,7 +89,7 @@ type result struct {
 	old int64
 }
 
-// checkCell checks all operations on a cell in a phase, which are of one use.
+// checkCell checks all operations on a cell in a phase. All have the same use.
 func checkCell(all []result, was, is int64) error {
 	if len(all) == 0 {
 		return equal(was, is, "nobody touched it")

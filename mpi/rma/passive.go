@@ -17,7 +17,7 @@ type LockType uint8
 // Types of locks.
 const (
 	LockShared    LockType = iota + 1 // others with a shared lock
-	LockExclusive                     // nobody
+	LockExclusive                     // no other rank
 )
 
 // Lock begins an epoch in which this process accesses the part of a rank, which takes no part in
@@ -177,8 +177,8 @@ func (w *Win) take(ctx context.Context, rank int, hold epoch.Hold) error {
 	return err
 }
 
-// nobodyMax is how often in a row a lock may be found held, and by nobody. Once or twice that happens
-// when it changes hands meanwhile.
+// nobodyMax is how often in a row a lock may be found held without a holder. This happens once or
+// twice while the lock passes from one process to another.
 const nobodyMax = 100
 
 // holders tells whether the lock of a rank has a holder, or returns an error if one has died or does
@@ -223,7 +223,7 @@ func (w *Win) takeShared(ctx context.Context, rank int, exclusive bool) error {
 		if nobody == nobodyMax {
 			return errclass.New(errclass.RMASync, "the lock of rank %d is held by nobody: a process has overwritten it", rank)
 		}
-		w.engine.Progress() // or nobody would notice that a process has died
+		w.engine.Progress() // else the death of a process would not be detected
 		w.locks.Sleep(rank)
 	}
 	return nil
@@ -244,7 +244,8 @@ func (w *Win) giveBack(rank int, hold epoch.Hold) error {
 	return err
 }
 
-// abandon gives a lock back, as soon as it is granted, for which nobody waits any more.
+// abandon gives up a lock that was requested. A goroutine gives the lock back as soon as it is
+// granted.
 func (w *Win) abandon(rank int, r core.Request) {
 	left := make(chan struct{})
 	w.mu.Lock()
@@ -256,7 +257,7 @@ func (w *Win) abandon(rank int, r core.Request) {
 	go func() {
 		defer close(left)
 		if _, err := r.Wait(background); err == nil {
-			_ = w.giveBack(rank, epoch.Shared) // of any kind; nobody is left to tell an error
+			_ = w.giveBack(rank, epoch.Shared) // the type does not matter; no caller is left to get an error
 		}
 	}()
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/apply"
 )
 
-// Most puts and gets within a host are of contiguous memory at both ends, and most elements that are
-// fetched are numbers of 4 or 8 bytes. quick and quickFetch are what these need of check and begin.
-// They take no lock, so the cost of such an operation with its flush is that of a call, a copy and a
-// fence of the processor.
+// Most puts and gets within a host move contiguous memory, and most fetched elements are numbers of 4
+// or 8 bytes. quick and quickFetch do only those steps of check and begin that these operations need.
+// They take no lock: such an operation with its flush costs a call, a copy and a fence of the
+// processor.
 //
-// The memory of a window stays mapped as long as anything refers to the Win, also after Free. So a
-// call that touches the memory needs no more than runtime.KeepAlive behind that.
+// The memory of a window stays mapped while anything refers to the Win, also after Free. So a call
+// that touches the memory only needs a runtime.KeepAlive after it.
 
 // The bits of Win.allowed.
 const (
@@ -49,7 +49,7 @@ func (w *Win) heed() {
 	}
 }
 
-// mayAccess tells whether the epochs allow an operation at a rank, which they note.
+// mayAccess tells whether the epochs allow an operation at a rank. If so, the operation is recorded.
 func (w *Win) mayAccess(rank int) bool {
 	switch allowed := w.allowed.Load(); {
 	case allowed&accessFirst != 0 && w.allowed.CompareAndSwap(allowed, allowed&^accessFirst):

@@ -43,7 +43,7 @@ type reach struct {
 	mu     sync.Mutex
 }
 
-// failuresMax is after how many useless keys in a row no more is asked for.
+// failuresMax is the number of useless keys in a row after which no more keys are requested.
 const failuresMax = 16
 
 // reachRunMin is how long the runs of a derived type must be. Shorter ones are faster in calls, which
@@ -177,7 +177,7 @@ func (m *mover) run(off int, mem []byte) bool {
 	return false
 }
 
-// forget removes a stretch whose key is of no use.
+// forget removes a stretch whose key does not work.
 func (r *reach) forget(s *stretch) {
 	if r.failed.Add(1) >= failuresMax {
 		r.never.Store(true)

@@ -99,7 +99,7 @@ func TestReach(t *testing.T) {
 	})
 }
 
-// TestReachOtherPlaces: where the method has no remote access, nobody asks twice.
+// TestReachOtherPlaces: if the method has no remote access, a process requests a key only once.
 func TestReachOtherPlaces(t *testing.T) {
 	place{"", "tcp", 64}.run(t, 2, func(t *testing.T, p *mpi.Process) {
 		w, _ := allocated(t, p.World(), 1)
@@ -159,7 +159,7 @@ func TestDetachRevokes(t *testing.T) {
 		require.NotContains(t, mem, byte(3))
 		attach()
 		if world.Rank() == 0 {
-			require.NoError(t, put(4)) // by a call, and asks anew
+			require.NoError(t, put(4)) // done by a call; requests a key again
 			require.NoError(t, put(5))
 			require.EqualValues(t, 3, c.writes.Load())
 		}

@@ -22,7 +22,7 @@ var bg = context.Background()
 // A place is how a job's ranks reach each other, and how its windows are made.
 type place struct {
 	name, method string
-	hosts        int // on which the ranks pretend to be; 0: one
+	hosts        int // number of hosts that the ranks pretend to be on; 0: one
 }
 
 // reaching is a place where windows have memory of the program's, which ranks reach by RDMA.

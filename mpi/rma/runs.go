@@ -9,7 +9,7 @@ type runs struct {
 	pos, total int // packed bytes
 }
 
-// runsOf returns the walk over count elements. The errors are those of PackSize.
+// runsOf returns the runs of count elements. Its errors are those of PackSize.
 func runsOf(t *datatype.Type, count int) (runs, error) {
 	total, err := t.PackSize(count)
 	return runs{t: t, total: total}, err

@@ -70,7 +70,8 @@ func TestExclusive(t *testing.T) {
 	})
 }
 
-// TestAContextEndsALock: a rank gives up waiting for a lock, and gets it later.
+// TestAContextEndsALock: a rank stops waiting for a lock when its context ends. Later it can get the
+// lock.
 func TestAContextEndsALock(t *testing.T) {
 	over(t, 2, func(t *testing.T, p *mpi.Process) {
 		c := p.World()
@@ -111,7 +112,7 @@ func TestTheTargetTakesNoPart(t *testing.T) {
 	})
 }
 
-// takesNoPart is TestTheTargetTakesNoPart with one window, in which each rank has mine.
+// takesNoPart is TestTheTargetTakesNoPart for one window. mine is this rank's part of it.
 func takesNoPart(t *testing.T, c *mpi.Comm, w *rma.Win, mine []int64) {
 	n := len(mine)
 	if c.Rank() == 0 {

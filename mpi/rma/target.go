@@ -54,7 +54,7 @@ func (w *Win) place(a *Target) (int, error) {
 		return 0, errclass.New(errclass.RMARange, "displacement %d in steps of %d bytes is beyond all memory", a.disp, p.unit)
 	}
 	if p.size < 0 {
-		return int(base), nil // the target knows what is attached
+		return int(base), nil // only the target knows what is attached
 	}
 	if err := a.t.Fits(p.size, int(base), a.count); err != nil {
 		return 0, errclass.Wrap(errclass.RMARange, err, "rank %d has %d bytes in the window, and displacement %d is byte %d", a.rank, p.size, a.disp, base)

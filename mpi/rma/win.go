@@ -39,7 +39,7 @@ type Win struct {
 	freed atomic.Bool
 	tags  atomic.Uint32 // of long messages
 	fence atomic.Uint32 // for Sync
-	// allowed is what the epochs allow at all ranks, for calls that do without the lock.
+	// allowed says what the epochs allow at all ranks. Calls read it without the lock.
 	allowed atomic.Uint32
 	failed  atomic.Pointer[error] // the first error of an operation at no rank
 
@@ -54,7 +54,7 @@ type Win struct {
 	leaving  map[int]chan struct{}
 }
 
-// A peer is what is known of a rank.
+// A peer is the state of this process's accesses to one rank.
 type peer struct {
 	proc    *core.Proc
 	size    int    // of its memory, in bytes; -1 in a dynamic window

@@ -26,8 +26,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/plugins"
 )
 
-// leaves returns the fields of a structure of which there must be variables, and checks that each has
-// a text, or that it is said to have none.
+// leaves returns the fields of a structure that must be variables. It checks that each field has a
+// text, or a tag that says that it is no variable.
 func leaves(t *testing.T, typ reflect.Type) (fields []string) {
 	for i := range typ.NumField() {
 		f := typ.Field(i)

@@ -137,7 +137,7 @@ func hint(env string) string {
 	return ": set " + env + " before"
 }
 
-// Value returns the value of a control variable, whose type the caller knows.
+// Value returns the value of a control variable, as the type T.
 func Value[T bool | int | string | time.Duration](c Control) (T, error) {
 	value, err := c.Read()
 	if err != nil {

@@ -66,8 +66,8 @@ func TestEagerLimit(t *testing.T) {
 	})
 }
 
-// TestLateTime: a receive whose context ended waits for its message only as long as it is told to: for
-// ever at first, and then not at all.
+// TestLateTime: a receive whose context ended waits for its message as long as the setting says: for
+// ever at first, then not at all.
 func TestLateTime(t *testing.T) {
 	goOn := make(chan struct{})
 	o := mpitest.Options{Leave: true, Each: func(rank int, o *mpi.Options) {
@@ -94,7 +94,7 @@ func TestLateTime(t *testing.T) {
 	})
 }
 
-// TestQueueLimits: the endpoint's queue takes as many messages as it is told to.
+// TestQueueLimits: the endpoint's queue takes as many messages as the setting says.
 func TestQueueLimits(t *testing.T) {
 	const class = 7 // without a handler
 	alone(t, "mem", func(t *testing.T, p *mpi.Process, i *tool.Interface) {

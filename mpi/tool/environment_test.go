@@ -86,7 +86,7 @@ func packageEnvironment(t *testing.T, dir, rel string, read map[string]string) {
 	require.NoError(t, err)
 	values := make(map[string][]string) // of constants and variables
 	var calls []*ast.CallExpr
-	ranges := make(map[string]string) // what a loop variable goes through
+	ranges := make(map[string]string) // the name of the list that a loop variable ranges over
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
 			continue

@@ -110,7 +110,7 @@ func TestRefusedConnection(t *testing.T) {
 // TestDroppedEvents: a callback that does not return costs events, and then learns how many.
 func TestDroppedEvents(t *testing.T) {
 	alone(t, "mem", func(t *testing.T, p *mpi.Process, i *tool.Interface) {
-		const more = 1100 // as many as the queue has room for, and 76
+		const more = 1100 // 76 more than the queue has room for
 		entered, goOn := make(chan struct{}, 1), make(chan struct{})
 		var calls, dropped atomic.Int64
 		l, err := i.Listen("mpi.message_kept", tool.RequireNone, func(tool.Event) {

@@ -6,7 +6,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi/about"
 )
 
-// A Verbosity says for whom a variable or event is meant (MPI-4.1, 15.3.1).
+// A Verbosity says which people a variable or event is meant for (MPI-4.1, 15.3.1).
 type Verbosity uint8
 
 // Verbosities.
@@ -14,7 +14,7 @@ const (
 	UserBasic Verbosity = iota // for programs' users; MPI_T_VERBOSITY_USER_BASIC, and so on
 	UserDetail
 	UserAll
-	TunerBasic // for those who make programs and machines fast
+	TunerBasic // for people who tune programs and machines
 	TunerDetail
 	TunerAll
 	DevBasic // for developers of this module

@@ -8,7 +8,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi/about"
 )
 
-// A Safety says what a callback is fit for (MPI-4.1, 15.3.8).
+// A Safety says in which situations a callback may be called (MPI-4.1, 15.3.8).
 type Safety uint8
 
 // Safety levels.
@@ -41,7 +41,7 @@ type Listener struct {
 	stop   func() // ends the reports
 
 	queue   chan Event
-	dropped atomic.Uint64 // since onDropped was told
+	dropped atomic.Uint64 // since the last call of onDropped
 	ending  sync.Once
 	ended   chan struct{} // Stop was called
 	done    chan struct{} // no callback runs any more

@@ -44,10 +44,10 @@ func TestPage(t *testing.T) {
 type page struct {
 	t    *testing.T
 	out  bytes.Buffer
-	rows map[string][]row // by name, with METHOD for that of a method
+	rows map[string][]row // by name; METHOD stands for a method's name
 }
 
-// A row is what is said of a name; method is "" if it is no method's.
+// A row is the text for a name. method is "" if the variable does not belong to a method.
 type row struct{ method, text string }
 
 // goodName is how names look; goodText how texts do.

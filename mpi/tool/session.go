@@ -26,7 +26,7 @@ type Handle struct {
 	// Guarded by Session.mu.
 	freed   bool
 	running bool
-	at      int      // where the variable was among those of its source, the last time
+	at      int      // the variable's last known place among those of its source
 	sum     []uint64 // counted in earlier runs
 	base    []uint64 // the count when this run began
 	mark    about.Watermark
@@ -131,8 +131,8 @@ func (s *Session) each(do func(h *Handle, now snapshot)) error {
 	return nil
 }
 
-// Read returns the values of all handles, in the order in which they were made. Those of one object
-// are of one moment.
+// Read returns the values of all handles, in the order in which the handles were made. All values of
+// one object are read at one moment.
 func (s *Session) Read() ([][]uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -79,7 +79,7 @@ func simulate(t *testing.T, seed uint64, loss float64) *simulation {
 		gone, cancel := context.WithCancel(bg)
 		cancel()
 		for rank, p := range s.procs {
-			_ = p.Endpoint().Shutdown(gone) // what is on its way does not matter
+			_ = p.Endpoint().Shutdown(gone) // messages under way do not matter
 			_ = boots[rank].Close()
 		}
 	})

@@ -15,7 +15,7 @@ import (
 // An inode is the cache of one object. There is one for each handle in use, so that all users of this client see its own changes.
 type inode struct {
 	handle proto.Handle
-	refs   int     // from open files and operations under way; protected by the table's lock
+	refs   int     // by open files and operations in progress; protected by the table's lock
 	orphan *orphan // the name is gone, the object is removed with the last reference; the table's
 	// claimed is closed when it is known whether the object was removed with its name; nil: no removal is under way. The table's.
 	claimed chan struct{}

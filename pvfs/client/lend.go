@@ -28,7 +28,7 @@ type spare struct {
 	at  time.Time
 }
 
-// take returns memory of a length; nil if none is to be had.
+// take returns memory of the given size, or nil if there is none.
 func (l *lender) take(size int) []byte {
 	l.mu.Lock()
 	if l.over {
@@ -124,7 +124,7 @@ func (l *lender) close(free bool) {
 func (c *core) lending() {
 	to := func() bmi.Addr { return c.servers[c.data[0]].addr }
 	c.lender.alloc = func(size int) ([]byte, error) { return c.ep.AllocShared(to(), size) }
-	c.lender.free = func(mem []byte) { _ = c.ep.Free(to(), mem) } // fails only if the endpoint is closed, which has freed it
+	c.lender.free = func(mem []byte) { _ = c.ep.Free(to(), mem) } // fails only if the endpoint is closed; then the endpoint has freed it
 }
 
 // ReadMemory lends memory that file data is read into with fewer copies than into other memory. nil: the method of the file's

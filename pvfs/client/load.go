@@ -7,7 +7,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// A ServerLoad is what a server has done since it started, and what it does now.
+// A ServerLoad has a server's counters since its start, and its present load.
 type ServerLoad struct {
 	ServerSpace
 	// NoCounts is why the rest is missing: servers tell it to root, or to all in the networks of pvfsd serve -manage-from (EACCES).

@@ -171,7 +171,7 @@ func TestCapabilityIsRenewed(t *testing.T) {
 	makeTree(t, f, "two")
 	assert.Equal(t, "GETATTR CREATE CRDIRENT", k.take())
 
-	// For a server whose clock is ahead, it has expired. It is renewed nevertheless.
+	// For a server whose clock is ahead, the capability has expired. The client must renew it.
 	k.expires = 2 * time.Minute
 	f.table.get(10).changed()
 	require.NoError(t, f.Chmod(ctx, "two", 0o600))

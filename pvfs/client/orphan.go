@@ -99,7 +99,7 @@ func (q *question) take() ([]proto.Handle, error) {
 	return q.resp.Attr.Datafiles, err
 }
 
-// drop gives up a question that was not taken.
+// drop cancels a question whose answer was not taken.
 func (q *question) drop() {
 	if q.answer != nil {
 		q.enough()

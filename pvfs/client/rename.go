@@ -116,7 +116,7 @@ func (f *FS) rename(ctx context.Context, from, to *place, path string) error {
 	case err != nil:
 		return errors.Join(err, f.unname(undo, to, h, before))
 	case had != h && had != 0:
-		// The old name referred to another object by now, which was not to be renamed.
+		// The old name refers to another object by now, which must not be renamed.
 		return errors.Join(proto.ENOENT, f.crdirent(undo, from.dir(), from.name, had), f.unname(undo, to, h, before))
 	}
 	if from.typ == proto.TypeDirectory && from.dir() != to.dir() && !f.connected(undo, path, h) {

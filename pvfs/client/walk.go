@@ -228,7 +228,7 @@ func (w *walker) step(ctx context.Context, name string, how manner) (found, erro
 	return all[0], nil
 }
 
-// ahead are the first names of a path, as many as one request may have.
+// ahead returns the first names of a path, up to the limit of one request.
 func ahead(rest []string) []string {
 	bytes := 0
 	for i, name := range rest {

@@ -12,7 +12,7 @@ import (
 type Network struct {
 	text   string       // as written
 	scheme string       // "tcp", or empty for any
-	prefix string       // text with which the rest begins, used if net is not valid
+	prefix string       // used if net is not valid: text with which the rest of the address begins
 	exact  bool         // the whole host must equal prefix
 	net    netip.Prefix // otherwise the addresses
 }

@@ -173,7 +173,7 @@ func (p *parser) fileSystem(fs *Config, system part) {
 		fs.Dist = stripe.Default(proto.DistStripe)
 	}
 	if system.wrong || len(p.problems) > mark {
-		return // what seems to be missing may be what is wrong
+		return // settings that seem to be missing may be in the wrong lines
 	}
 	if err := fs.complete(); err != nil {
 		p.wrong(system.end.errorf("%v", err))

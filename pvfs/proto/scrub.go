@@ -23,7 +23,7 @@ const (
 // ScrubFrom is the attribute with the damaged places from number n on, counted from 0.
 func ScrubFrom(n int) string { return ScrubKey + "." + strconv.Itoa(n) }
 
-// ParseScrubKey reports whether an attribute is one of a scrub, and from which number on.
+// ParseScrubKey reports whether an attribute belongs to a scrub, and the number of the first damaged place that it asks for.
 func ParseScrubKey(key string) (from int, ok bool) {
 	rest, ok := strings.CutPrefix(key, ScrubKey)
 	if !ok || rest == "" {

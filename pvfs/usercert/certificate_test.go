@@ -60,7 +60,7 @@ func TestCertificateFiles(t *testing.T) {
 	require.ErrorContains(t, err, "does not belong to user")
 }
 
-// TestOthersKey: a home directory of one user cannot lead root to another user's key.
+// TestOthersKey: root does not use another user's key to which a home directory links.
 func TestOthersKey(t *testing.T) {
 	need.AsRoot(t)
 	const mallory, alice = 31337, 31338

@@ -10,7 +10,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/usercert"
 )
 
-// FuzzVerify: whatever a certificate contains, only the authority's signature makes it a user's.
+// FuzzVerify: no certificate without the authority's signature is accepted.
 func FuzzVerify(f *testing.F) {
 	a := stockAuthority(f)
 	var resp proto.GetUserCertResp

@@ -33,7 +33,7 @@ func wantsColour(terminal bool, getenv func(string) string) bool {
 // Bold is for headings.
 func (s Style) Bold(text string) string { return s.paint(text, color.Bold) }
 
-// Good is for what went well.
+// Good is for successes.
 func (s Style) Good(text string) string { return s.paint(text, color.FgGreen) }
 
 // Bad is for errors and failures.

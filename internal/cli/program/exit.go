@@ -17,10 +17,10 @@ const (
 	ExitUsage       = 2   // the command line, or a file that it names, makes no sense
 	ExitNobody      = 3   // no process answers at the address
 	ExitPeerFailed  = 4   // the other side died, left, refused or gave up
-	ExitChecksum    = 5   // what arrived, or a copy, is not what was sent
+	ExitChecksum    = 5   // received bytes, or a copy, differ from the original
 	ExitBusy        = 6   // a process was reached, but it did not answer in time
 	ExitInUse       = 7   // a running process has the address, the name or the folder
-	ExitDamaged     = 8   // check or scrub found what is not repaired
+	ExitDamaged     = 8   // check or scrub found damage that is not repaired
 	ExitInterrupted = 130 // ended by SIGINT or SIGTERM
 )
 

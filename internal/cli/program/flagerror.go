@@ -8,13 +8,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// wants say what a flag of a type takes.
+// wants describes the values of the types of flags.
 var wants = map[string]string{
 	"int": "a whole number", "int32": "a whole number", "uint32": "a whole number, not negative", "uint64": "a whole number, not negative",
 	"bool": "true or false",
 }
 
-// FlagError explains a mistake in an option, which is written as in the help.
+// FlagError explains a mistake in an option. It spells the option as in the help.
 func FlagError(cmd *cobra.Command, err error) error {
 	return FlagErrorOf(cmd.CommandPath(), cmd.Flags(), err)
 }

@@ -15,7 +15,7 @@ import (
 // groupAnnotation is the group of an option in the help.
 const groupAnnotation = "group"
 
-// Group puts options under a title of their own in the help.
+// Group puts options under a title in the help.
 func Group(f *pflag.FlagSet, title string, names ...string) {
 	for _, name := range names {
 		if err := f.SetAnnotation(name, groupAnnotation, []string{title}); err != nil {
@@ -24,7 +24,7 @@ func Group(f *pflag.FlagSet, title string, names ...string) {
 	}
 }
 
-// CommandGroup puts commands under a title of their own in the help, and adds them.
+// CommandGroup adds commands, and puts them under a title in the help.
 func CommandGroup(parent *cobra.Command, title string, commands ...*cobra.Command) {
 	parent.AddGroup(&cobra.Group{ID: title, Title: title + ":"})
 	for _, cmd := range commands {

@@ -76,7 +76,7 @@ func viaPointer(t reflect.Type, index []int) bool {
 	return false
 }
 
-// kindOf says what the value of a key is.
+// kindOf names the type of a key's value.
 func kindOf(t reflect.Type) string {
 	switch t {
 	case reflect.TypeFor[time.Time]():

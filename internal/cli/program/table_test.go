@@ -44,7 +44,7 @@ func TestOneTableForPeopleAndPrograms(t *testing.T) {
 		"sum     3.0 TiB    0%  no   0.00 us\n", out.String())
 
 	out.Reset()
-	table = NewTable[kilnRow](&out, true).Live().Records() // neither changes JSON
+	table = NewTable[kilnRow](&out, true).Live().Records() // Live and Records do not change JSON
 	for _, row := range kilns {
 		require.NoError(t, table.Add(row))
 	}

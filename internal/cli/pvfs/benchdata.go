@@ -35,7 +35,7 @@ func newBenchData(seed uint64, blockSize int) *benchData {
 	return d
 }
 
-// lender lends blocks that already have the random bytes.
+// lender lends blocks that contain the random bytes already, so nothing is read into them.
 func (d *benchData) lender() (borrow lend, blockSize, atOnce int64) {
 	return func() ([]byte, func()) {
 		block := <-d.ready

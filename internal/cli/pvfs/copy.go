@@ -52,10 +52,10 @@ type lendingReader interface {
 	lender() (borrow lend, blockSize, atOnce int64)
 }
 
-// A lend lends a block for a copy, until back is called.
+// A lend returns a block for a copy. The copy must call back when it no longer needs the block.
 type lend func() (block []byte, back func())
 
-// lenderOf chooses the blocks for a copy, their size, and how many are under way.
+// lenderOf returns the lender of blocks for a copy, the size of the blocks, and how many are in use at once.
 func lenderOf(from io.ReaderAt, size int64) (borrow lend, blockSize, atOnce int64) {
 	if l, ok := from.(lendingReader); ok {
 		return l.lender()

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// lendingFile is a file that has memory for reads, for a while.
+// lendingFile is a file that lends memory for a limited number of pieces.
 type lendingFile struct {
 	*bytes.Reader
 	mu        sync.Mutex

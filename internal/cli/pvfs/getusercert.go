@@ -154,7 +154,7 @@ func replace(name string, text []byte) error {
 		err = os.Rename(f.Name(), name)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // the error below says what is wrong
+		_ = os.Remove(f.Name()) // err has the reason
 	}
 	return err
 }

@@ -66,7 +66,8 @@ and lines of fstab with the type pvfs work.`,
 	return cmd
 }
 
-// mountSource is the name for a SOURCE, which may also be a value of --fs.
+// mountSource returns the name of the file system for a SOURCE. A SOURCE may also be a value of
+// --fs.
 func (a *App) mountSource(source string) (string, error) {
 	if strings.Contains(source, "://") || source == "/" {
 		return source, nil

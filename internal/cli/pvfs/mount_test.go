@@ -33,7 +33,7 @@ func empty(t *testing.T) string {
 	return dir
 }
 
-// TestMount mounts until an interruption. systemd, if it started the command, is told of both.
+// TestMount mounts until an interrupt. If systemd started the command, it gets a notification of both.
 func TestMount(t *testing.T) {
 	fusetest.Need(t)
 	manager := notifytest.New(t)

@@ -16,7 +16,7 @@ type mountOptions struct {
 	log                         program.Log
 	keep                        time.Duration
 	keyFile, certFile, host     string   // --key-file, --cert-file and --host
-	flags                       []string // nosuid and the like
+	flags                       []string // mount flags such as nosuid
 }
 
 // The options of -o that pvfs uses. Other options of fstab and mount(8) are ignored.

@@ -24,7 +24,7 @@ type App struct {
 	// Getenv is used instead of os.Getenv, if not nil.
 	Getenv func(key string) string
 
-	// The command under way.
+	// State of the command that runs.
 	args             []string // as passed to Main
 	fsFlag, userFlag string
 	keyFlag          string

@@ -82,7 +82,7 @@ func (l *loads) View(ctx context.Context, q table.Query) (*view.View, error) {
 	return v, nil
 }
 
-// snapshotOf is what a server of ours would show of itself, as far as the protocol tells it.
+// snapshotOf returns a server's snapshot, with the values that the protocol reports.
 func snapshotOf(name string, l *client.ServerLoad, now time.Time) *watch.Snapshot {
 	s := &watch.Server{Alias: l.Alias, FileSystem: name, BytesRead: l.BytesRead, BytesWritten: l.BytesWritten}
 	if l.BytesTotal > 0 {

@@ -48,7 +48,7 @@ type file interface {
 	Truncate(size int64) error
 	Sync() error
 	Stat() (fs.FileInfo, error)
-	// Chmod and Chtimes change the open file, whatever its name refers to by now.
+	// Chmod and Chtimes change the open file, even if its name refers to another object by now.
 	Chmod(mode fs.FileMode) error
 	Chtimes(when time.Time) error
 }

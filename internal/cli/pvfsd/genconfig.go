@@ -184,7 +184,7 @@ func makeKey(name string) error {
 	return writeNew(name, keyText(key), 0o600)
 }
 
-// serversOf parses [ALIAS=]ADDRESS[,ADDRESS]..., in which ranges in brackets stand for several servers.
+// serversOf parses [ALIAS=]ADDRESS[,ADDRESS].... Ranges in brackets stand for several servers.
 func serversOf(arg string) ([]config.GenServer, error) {
 	alias, address, named := strings.Cut(arg, "=")
 	if !named || strings.Contains(alias, "://") {

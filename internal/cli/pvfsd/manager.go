@@ -80,8 +80,8 @@ func (m *manager) attend(ctx context.Context, addresses []string) (leave func() 
 // asksPerLimit is how often the server sends itself a request within the watchdog's limit: one late answer must not end it.
 const asksPerLimit = 3
 
-// follow tells the manager what happens to the server, until stopped is closed. ask returns nil when the server has answered
-// a request. The server begins to stop when ctx ends.
+// follow informs the manager about the state of the server until stopped is closed. ask sends the server a request, and
+// returns nil if it answers. The server begins to stop when ctx ends.
 func (m *manager) follow(ctx context.Context, ask func(context.Context) error, stopped <-chan struct{}) {
 	for told := false; ctx.Err() == nil; {
 		err := ask(ctx)
@@ -108,7 +108,7 @@ func (m *manager) follow(ctx context.Context, ask func(context.Context) error, s
 	m.lastSigns(stopped)
 }
 
-// askAgainAfter is the time between two requests of which the first got no answer.
+// askAgainAfter is the pause after a request that got no answer.
 const askAgainAfter = 100 * time.Millisecond
 
 // lastSigns satisfies the watchdog while the server stops and takes no new requests. Those under way are ended by --drain.

@@ -15,7 +15,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/notifytest"
 )
 
-// TestReadyAfterTheFirstAnswer: the manager is told nothing before the server has answered a request of its own.
+// TestReadyAfterTheFirstAnswer: the manager gets no notification before the server has answered its own request.
 func TestReadyAfterTheFirstAnswer(t *testing.T) {
 	socket := notifytest.New(t)
 	t.Setenv("NOTIFY_SOCKET", socket.Path())
@@ -40,7 +40,7 @@ func TestReadyAfterTheFirstAnswer(t *testing.T) {
 		answers <- answer
 	}
 	require.Equal(t, "READY=1", socket.Next())
-	cancel() // without a watchdog it asks no more
+	cancel() // without a watchdog there are no more requests
 	require.Equal(t, "STOPPING=1", socket.Next())
 	<-left
 }

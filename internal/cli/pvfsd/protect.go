@@ -29,8 +29,8 @@ const (
 	networkBits6 = 64
 )
 
-// networked are the methods whose addresses are HOST:PORT. Without a port they would be taken for names within the machine,
-// for which every client is trusted.
+// networked are the methods whose addresses are HOST:PORT. An address without a port would be taken for a name within the
+// machine, where every client is trusted.
 var networked = []string{"tcp", "tcps", "via+udp"}
 
 // lookupTime limits the resolution of servers' names.

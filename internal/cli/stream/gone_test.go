@@ -8,8 +8,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// TestGoneWhateverTheMethodSays: a side that posts after the other one died is told that
-// it is unreachable; one whose operation was pending is told that the peer failed.
+// TestGoneWhateverTheMethodSays: if the other side died, a later post fails with ErrUnreachable and
+// a pending operation with ErrPeerFailed. Both count as ErrGone.
 func TestGoneWhateverTheMethodSays(t *testing.T) {
 	for _, err := range []error{bmi.ErrUnreachable, bmi.ErrPeerFailed} {
 		got := new(receiver).see(bmi.Completion{User: new(block), Err: err})

@@ -69,7 +69,7 @@ type receiver struct {
 	offer offer
 	out   io.Writer
 
-	// early holds blocks whose receive was done within its post.
+	// early holds blocks whose receive completed within the post.
 	early chan *block
 	// due holds blocks in order for drain.
 	due     chan *block

@@ -91,8 +91,8 @@ func TestPipeline(t *testing.T) {
 	assert.Equal(t, (p-1)*(flat.Between.Alpha()+time.Microsecond), r.Time)
 }
 
-// TestSameMessages: what is recorded without data is what the algorithms send with data, for every
-// algorithm.
+// TestSameMessages: for every algorithm, the messages recorded without data are those that it sends
+// with data.
 func TestSameMessages(t *testing.T) {
 	for _, op := range coll.Operations {
 		for _, a := range coll.Algorithms(op) {

@@ -9,7 +9,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/coll"
 )
 
-// A kind is what a rank does in a step of its schedule.
+// A kind is the action of a rank in a step of its schedule.
 type kind uint8
 
 const (
@@ -114,7 +114,7 @@ type schedules struct {
 
 func (s *schedules) of(rank int) []step { return s.steps[rank%s.period] }
 
-// shift is what is to be added to the ranks in the steps of a rank.
+// shift is the number to add to the ranks in the steps of a rank.
 func (s *schedules) shift(rank int) int { return rank - rank%s.period }
 
 func (s *schedules) at(rank, shift int) int { return (rank + shift) % s.ranks }
@@ -156,7 +156,7 @@ func record(j Job, hosts *coll.Hosts) (*schedules, error) {
 	return s, nil
 }
 
-// same tells whether a rank does what its schedule says.
+// same tells whether a rank does the steps of its schedule.
 func (s *schedules) same(rank int, own []step) bool {
 	shift := s.shift(rank)
 	return slices.EqualFunc(s.of(rank), own, func(a, b step) bool {

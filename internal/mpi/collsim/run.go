@@ -62,7 +62,7 @@ type rank struct {
 	inbox  []arrival
 }
 
-// A phase is the part of a step that is to be done next.
+// A phase is the next part of a step.
 type phase uint8
 
 const (

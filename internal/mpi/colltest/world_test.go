@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const seeds = 30
 
-// TestMessages: what is sent arrives, in order, whatever the seed.
+// TestMessages: messages arrive in order, with any seed.
 func TestMessages(t *testing.T) {
 	for seed := range uint64(seeds) {
 		w := New(3, seed)

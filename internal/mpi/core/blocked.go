@@ -19,9 +19,9 @@ type Pending struct {
 // pendingMax bounds how many operations Blocked returns, and so how long it holds the lock.
 const pendingMax = 4096
 
-// Blocked returns how many calls sleep until something happens, for how long the first of them has
-// waited, and the sends and receives that have not ended, if there are such calls. A call that has waited
-// for less than a millisecond may not sleep yet.
+// Blocked returns the number of sleeping calls and how long the first of them has waited. If there are
+// any, it also returns the sends and receives that have not ended. A call that has waited for less than a
+// millisecond may not sleep yet.
 func (e *Engine) Blocked() (calls int, since time.Duration, ops []Pending) {
 	calls, since = e.ctx.Asleep()
 	e.mu.Lock()

@@ -11,7 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
 )
 
-// TestBlocked: while a call sleeps, the engine tells what it waits for; otherwise it tells nothing.
+// TestBlocked: while a call sleeps, the engine reports what the call waits for; otherwise it
+// reports nothing.
 func TestBlocked(t *testing.T) {
 	each(t, func(t *testing.T, method string) {
 		nodes := open(t, 2, method, core.Limits{})

@@ -42,7 +42,7 @@ type calling struct {
 	size   int // about how many bytes the bodies have
 	sent   int
 	back   int
-	all    bool // all calls are made, or no more will be
+	all    bool // all calls are made, or no more will be made
 	queued bool // in calls.waiting
 	err    error
 	next   *calling // in calls.waiting
@@ -120,7 +120,7 @@ func (w *calling) stop(err error) {
 	}
 }
 
-// makeCalls makes the calls that waited, as many as may be open.
+// makeCalls makes waiting calls, up to the limit of open calls.
 func (p *Proc) makeCalls() {
 	for p.calls.out < callsMax && !p.calls.waiting.Empty() {
 		w := p.calls.waiting.Head()

@@ -17,8 +17,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// An echo is a Server that answers with what it got, behind a 1. It keeps the calls that wait, and
-// records the numbers at the beginning of the others, by rank.
+// An echo is a Server that answers with a 1 and the body that it got. It keeps the calls that wait.
+// Of the others it records the numbers at the beginning, by rank.
 type echo struct {
 	got  [3][]uint32
 	kept []core.Reply
@@ -155,8 +155,8 @@ func fabrics(seed uint64) map[string]coretest.Fabric {
 	}
 }
 
-// TestCallsInOrder: each call is executed once, those of one rank at another in order, and each gets
-// its own answer, whatever the network does.
+// TestCallsInOrder: over any simulated network, each call is executed once and gets its own answer,
+// and the calls from one rank to another are executed in order.
 func TestCallsInOrder(t *testing.T) {
 	for seed := range callSeeds() {
 		for name, f := range fabrics(seed) {
@@ -216,7 +216,7 @@ func TestCallsOfTheDead(t *testing.T) {
 					w.step()
 				}
 				begin(0, 1, false, &sayings{calls: 1000, bytes: 4000})
-				rs = append(rs[:1], rs[2:]...) // that of the dead is never seen again
+				rs = append(rs[:1], rs[2:]...) // the request of the process that dies is not collected
 				f.Crash(1)
 				for _, err := range w.until(t, rs) {
 					require.ErrorIs(t, err, errclass.ProcFailed)

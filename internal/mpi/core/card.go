@@ -17,7 +17,7 @@ type ProcID [16]byte
 // String is the id in hexadecimal.
 func (id ProcID) String() string { return hex.EncodeToString(id[:]) }
 
-// A Card is what other processes know of a process.
+// A Card is the description of a process that other processes have.
 type Card struct {
 	ID        ProcID
 	Host      string   // processes with the same text share memory

@@ -58,7 +58,7 @@ type Engine struct {
 	scopes map[ContextID]*Scope
 	freed  []*Scope // closed scopes that still have posted receives from any source
 	procs  map[ProcID]*Proc
-	met    []*Proc // of these, those to which there is or was a connection, and this process
+	met    []*Proc // the procs to which there is or was a connection, and this process
 	links  map[bmi.Addr]*link
 	recent *link // the link of the latest packet
 

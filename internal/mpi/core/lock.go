@@ -44,8 +44,8 @@ func (m *stateLock) tryShort() bool { return m.guard.LockUnless(&m.taken) }
 // endShort ends a short hold in which nothing was sent.
 func (m *stateLock) endShort() { m.guard.UnlockUnsent() }
 
-// lockShort begins a short hold, or a long one if another long one is under way, for a caller that
-// needs nothing of bmi. endUnsent is told which it was.
+// lockShort begins a short hold, or a long one if another long one is under way. The caller must not
+// call bmi. It passes the result to endUnsent.
 func (m *stateLock) lockShort() (short bool) {
 	if m.tryShort() {
 		return true

@@ -83,7 +83,7 @@ const (
 	atBacklog       // a send that waits for the window, in Proc.backlog
 	atPosted        // a receive in the match table
 	atPeer          // a send that waits for CTS or ACK, in Engine.sends
-	atNetwork       // an eager send whose memory bmi has
+	atNetwork       // an eager send whose memory is in use by bmi
 	atMove          // data is moving
 	atEarly         // a send to this process, in the match table
 	atTaken         // a send to this process whose message a matched probe has taken
@@ -151,7 +151,7 @@ func (o *op) activate() {
 func (e *Engine) recycle(o *op) {
 	o.state = opFree
 	if o.persistent {
-		return // Requests could not tell a further life from an earlier one
+		return // a Request could not distinguish the next use of the op from this one
 	}
 	if o.kind == opSent {
 		o.next, e.freeSent = e.freeSent, o
@@ -228,7 +228,7 @@ func (o *op) completeWithin() {
 	o.e.ctx.Notify()
 }
 
-// finish changes all of an op that ends but what other goroutines may see.
+// finish ends an op, except for the fields that other goroutines may read.
 func (o *op) finish() {
 	e := o.e
 	o.at = nowhere

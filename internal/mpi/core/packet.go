@@ -11,7 +11,7 @@ type packet struct {
 	kind   wire.Kind
 	buf    []byte
 	pieces [2][]byte // of sendGathered: header and message
-	op     *op       // the op whose memory is in it; nil if all memory is the engine's
+	op     *op       // the op that owns part of the memory; nil if the engine owns all of it
 	next   *packet   // in Engine.held, or in the free list
 }
 
@@ -157,7 +157,7 @@ func (e *Engine) retry() {
 	for o := e.stalled.Pop(); o != nil; o = e.stalled.Pop() {
 		o.move.stalled = false
 		if o.advance(); o.move.stalled {
-			return // at the end again, behind the others that wait
+			return // it is at the end of the queue again
 		}
 	}
 }

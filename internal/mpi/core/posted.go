@@ -21,7 +21,7 @@ func (q *recvQueue) push(o *op) {
 	q.last = o
 }
 
-// remove removes the receive behind before, which is nil for the first.
+// remove removes the receive o. before is the receive before it, or nil.
 func (q *recvQueue) remove(before, o *op) {
 	if before == nil {
 		q.first = o.next
@@ -34,9 +34,9 @@ func (q *recvQueue) remove(before, o *op) {
 	o.next = nil
 }
 
-// post makes a receive available to messages. Receives wait in a queue while messages come for the
-// first few of them, which is usual: a program posts receives in the order in which it expects
-// messages. Otherwise all are in the match table. So one of the two is empty.
+// post makes a receive available to messages. Receives wait in a queue as long as messages match
+// the first few of them, which is usual: a program posts receives in the order in which it expects
+// messages. Otherwise all receives are in the match table. One of the two is always empty.
 func (e *Engine) post(o *op) {
 	o.at = atPosted
 	if e.match.PostedLen() == 0 {

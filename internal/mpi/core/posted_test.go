@@ -8,8 +8,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
 )
 
-// TestOrderOfReceives: messages find the oldest receive that matches, in whatever order they come:
-// that of the receives, the other way round, or from the middle.
+// TestOrderOfReceives: messages match the oldest receive that fits, if they come in the order of
+// the receives, in the reverse order, or from the middle.
 func TestOrderOfReceives(t *testing.T) {
 	each(t, func(t *testing.T, method string) {
 		d := open(t, 2, method, core.Limits{})

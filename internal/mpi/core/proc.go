@@ -31,7 +31,7 @@ type Proc struct {
 	bye   bool     // BYE was sent to it
 	// doubted: a connection to it ended before it answered on it. It fails soon, unless it has left.
 	doubted bool
-	// undelivered counts messages whose senders were done with them, and that could not be delivered.
+	// undelivered counts messages that could not be delivered after their sends had completed.
 	undelivered uint64
 	// broken has the contexts that it reported as broken and that are not open here yet.
 	broken map[ContextID]struct{}

@@ -34,7 +34,7 @@ type Reach struct {
 	key  bmi.RemoteKey
 }
 
-// MayReach tells whether a rank can expose memory to this process, as far as this side knows.
+// MayReach tells whether a rank may be able to expose memory to this process.
 func (s *Scope) MayReach(rank int) bool {
 	_, ok := s.reach(rank)
 	return ok

@@ -50,7 +50,7 @@ func (e *Engine) startRecv(o *op) {
 	e.startUnusual(o)
 }
 
-// startUnusual is startRecv for a receive whose message may be here, or may never come.
+// startUnusual is startRecv for a receive whose message may have arrived, or can never arrive.
 func (e *Engine) startUnusual(o *op) {
 	if o.proc == nil && o.mask&matchbits.Bits(wire.MaskSource) == 0 { // from ProcNull
 		o.st = Status{Source: ProcNull, Tag: AnyTag}
@@ -84,7 +84,7 @@ func (e *Engine) startUnusual(o *op) {
 	e.post(o)
 }
 
-// hopeful tells whether nothing speaks against a message from the process that the receive names.
+// hopeful tells whether the receive names a process, and nothing prevents a message from it.
 func (o *op) hopeful() bool {
 	s, p := o.scope, o.proc
 	return p != nil && p.err == nil && !p.left && s.broken == nil && !s.revoked && !s.closed && !o.e.closed

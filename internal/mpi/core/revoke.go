@@ -31,7 +31,7 @@ func (s *Scope) Break(cause error) {
 	}
 }
 
-// lost tells whether a process is gone for which common operations may wait.
+// lost tells whether a process is gone that collective operations may wait for.
 func (s *Scope) lost() bool {
 	gone := func(p *Proc) bool { return p.gone() != nil }
 	return slices.ContainsFunc(s.peers, gone) || slices.ContainsFunc(s.with, (*Scope).lost)
@@ -85,7 +85,8 @@ func errBroken(p *Proc) error {
 	return errclass.New(errclass.ProcFailed, "a process of the communicator has failed, says process %s: no collective operation on it ends any more, revoke and shrink it", p)
 }
 
-// bars tells whether operations with these bits may neither begin nor go on.
+// bars tells whether operations with these bits are forbidden: new ones must not begin, and pending
+// ones must end.
 func (s *Scope) bars(bits matchbits.Bits) bool {
 	return s.revoked || s.broken != nil && wire.TagOf(uint64(bits)) < CommonTags
 }
@@ -101,8 +102,8 @@ func (s *Scope) barred(bits matchbits.Bits) error {
 	return s.broken
 }
 
-// end ends the operations that are barred now. It tells every peer, so that all learn it even if
-// the process that started this fails meanwhile.
+// end ends the operations that are barred now. It informs every peer, so that all learn of it even
+// if the process that started this fails.
 func (s *Scope) end(err error) {
 	e := s.e
 	s.dropEarlies()
@@ -159,7 +160,7 @@ func (e *Engine) arriveRevoke(p *Proc, r wire.Revoke) {
 	}
 }
 
-// bars tells whether no receive will take a message.
+// bars tells whether a message can match no receive any more.
 func (e *Engine) bars(bits matchbits.Bits) bool {
 	s := e.scopes[ContextID(wire.ContextOf(uint64(bits)))]
 	return s != nil && s.bars(bits)

@@ -184,7 +184,7 @@ func (s *Scope) lockAndSend(p *Proc, mode Mode, mem []byte, bits matchbits.Bits)
 	return s.sendNow(p, mode, mem, bits, false), false
 }
 
-// lockAndSendPiece is lockAndSend for a buffer, whose data must be contiguous.
+// lockAndSendPiece is lockAndSend for a buffer. It sends only contiguous data.
 func (s *Scope) lockAndSendPiece(p *Proc, mode Mode, buf *Buffer, bits matchbits.Bits) (sent, short bool) {
 	mem, ok := buf.piece()
 	if !ok {
@@ -277,7 +277,7 @@ func (p *Proc) flush() {
 	}
 }
 
-// acked ends a synchronous send whose receive has begun.
+// acked handles an ACK: it ends a synchronous send, because its receive has begun.
 func (e *Engine) acked(p *Proc, id uint32) {
 	o := e.sends.get(id)
 	if o == nil || o.proc != p || o.at != atPeer {

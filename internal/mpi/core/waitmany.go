@@ -115,7 +115,7 @@ func (e *Engine) collectAll(rs []Request, statuses []Status, errs []error) (err 
 		switch {
 		case plain && r.unreportedLocked():
 			e.recycle(r.op)
-		case r.idleLocked() || r.op.state == opActive: // or another call has collected it, and even started it anew
+		case r.idleLocked() || r.op.state == opActive: // another call has collected it, and perhaps even restarted it
 			if statuses != nil {
 				statuses[i] = Empty
 			}

@@ -13,7 +13,7 @@ type EventKind uint8
 const (
 	ProcessFailed EventKind = iota
 	ProcessLeft             // in good order
-	Connected               // a process said who it is
+	Connected               // a process identified itself on a new connection
 	Disconnected            // from such a process
 	ConnectionRefused
 	MessageKept // it arrived before its receive
@@ -46,7 +46,7 @@ func (e *Engine) watched() *watch {
 	return e.watch
 }
 
-// unwatch removes the watch once nobody needs it.
+// unwatch removes the watch if it has no observers and no marks.
 func (e *Engine) unwatch() {
 	if len(e.watch.observers)+len(e.watch.marks) == 0 {
 		e.watch = nil
@@ -106,7 +106,7 @@ func (m *Mark) Highest() uint64 {
 	return uint64(m.highest)
 }
 
-// Reset makes the present number the largest, and returns what was the largest before.
+// Reset sets the largest number to the present one, and returns the previous largest number.
 func (m *Mark) Reset() uint64 {
 	m.e.mu.Lock()
 	defer m.e.mu.Unlock()
@@ -129,7 +129,7 @@ func (m *Mark) Stop() {
 	}
 }
 
-// kept is told that a message waits for its receive.
+// kept records that a message waits for its receive: it updates the marks and reports an event.
 func (w *watch) kept(e *Engine, m *early) {
 	n := e.match.KeptLen()
 	for _, mark := range w.marks {

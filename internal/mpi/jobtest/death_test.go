@@ -16,7 +16,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/mpi/launch"
 )
 
-// killedCode is the exit code of a job of which a process was killed.
+// killedCode is the exit code of a job if one of its processes was killed.
 const killedCode = launch.CodeSignal + int(unix.SIGKILL)
 
 // deadly returns the methods over which processes are lost. With -short that is without via+udp,

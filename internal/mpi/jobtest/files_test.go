@@ -34,8 +34,8 @@ const (
 	fileCount = 100_000
 )
 
-// TestARankIsKilledWhileTheyWriteAFile at any moment of collective writes. The others get an error, each number in the
-// file is of one of the rounds, and the others write it anew without that rank.
+// TestARankIsKilledWhileTheyWriteAFile kills a rank at a random moment of collective writes. The others get an error, each
+// number in the file is of one of the rounds, and then the others write the file again without that rank.
 func TestARankIsKilledWhileTheyWriteAFile(t *testing.T) {
 	kills := 40
 	if testing.Short() {

@@ -66,7 +66,7 @@ func pending(t *checker) {
 // lateInit: rank 1 does not call Init, and the others wait only as long as their options say.
 func lateInit(t *checker) {
 	if os.Getenv(rankVariable) == "1" {
-		wallclock.Forever() // the others end it
+		wallclock.Forever() // until the others end the job
 	}
 	_, err := mpi.Init(context.Background(), mpi.Options{InitTimeMax: 50 * time.Millisecond})
 	require.ErrorIs(t, err, mpi.ErrOther)

@@ -121,7 +121,7 @@ func standBy(t *checker, p *mpi.Process) {
 	collectives(t, c)
 }
 
-// loseOne loses rank 1 while all communicate, and mpiexec must end the others, which wait.
+// loseOne loses rank 1 while all communicate. The others then wait until mpiexec ends them.
 func loseOne(t *checker, p *mpi.Process) {
 	_, err := exchangeUntilLost(t, p.World(), p.World().Rank() == 1, 1)
 	if !errors.Is(err, mpi.ErrProcFailed) {
@@ -149,7 +149,7 @@ func abort(t *checker, p *mpi.Process) {
 	}
 	_, err := w.Recv(bg, mpi.Slice([]int{0}), mpi.AnySource, 1)
 	t.Errorf("nobody has sent anything: %v", err)
-	wallclock.Forever() // so that it is certain which process ends first
+	wallclock.Forever() // so that this process does not end first
 }
 
 // fatal makes an error end the job, as is the default in other languages.

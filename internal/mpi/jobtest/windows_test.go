@@ -31,7 +31,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// A windowSync is what rank 0 does before it is killed, and what the others do then.
+// A windowSync has the calls of rank 0 before it is killed, and the calls of the others afterwards.
 type windowSync struct {
 	before func(w *rma.Win) error
 	after  func(w *rma.Win) error

@@ -26,8 +26,8 @@ type agent struct {
 	*branch
 	job    *job
 	parent *link
-	out    *budget // output of the processes that is under way
-	fences *queue  // tells the tree of fences: the owner may be the one that completes one
+	out    *budget // output of the processes that has not been written to the parent
+	fences *queue  // passes fences to the tree; a queue, because the calling goroutine may be the one that owns the branch
 	input  *queue  // for rank 0; nil before there is one
 	stdin  *os.File
 
@@ -39,7 +39,7 @@ type agent struct {
 	ending bool // the parent is gone
 }
 
-// hosted is a group of processes, those of them that are on this host.
+// hosted is the part of a group of processes that is on this host.
 type hosted struct {
 	*group
 	initialized int // how many have called Init, or ended
@@ -61,7 +61,7 @@ func BecomeAgent() {
 	os.Exit(0)
 }
 
-// serveAgent is an agent whose parent is at the other ends of in and out.
+// serveAgent runs an agent. in and out lead to its parent.
 func serveAgent(in io.Reader, out io.WriteCloser) error {
 	if _, err := io.WriteString(out, wire.Magic); err != nil {
 		return err
@@ -184,7 +184,7 @@ func (a *agent) loop() {
 	a.job.guard.end()
 }
 
-// take handles what the tree has for the processes of this host.
+// take handles a frame of the tree for the processes of this host.
 func (a *agent) take(f wire.Frame) {
 	switch f := f.(type) {
 	case *wire.Start:
@@ -336,7 +336,7 @@ func (a *agent) takeInput(f *wire.Input) {
 	})
 }
 
-// takeEvent handles what a process did.
+// takeEvent handles an event of a process.
 func (a *agent) takeEvent(e event) {
 	switch e.kind {
 	case changed:
@@ -361,7 +361,7 @@ func (a *agent) takeEvent(e event) {
 	}
 }
 
-// checkState tells once that all processes here have called Init, or ended.
+// checkState reports, once, that all processes here have called Init or ended.
 func (a *agent) checkState(g *hosted) {
 	if g.some && !g.all && g.initialized == len(g.processes) {
 		g.all = true
@@ -394,7 +394,7 @@ func (a *agent) takeEnd(p *process) {
 	a.checkDone(g)
 }
 
-// checkDone tells when no process of a group is left here, and forgets the group.
+// checkDone reports when no process of a group is left here, and forgets the group.
 func (a *agent) checkDone(g *hosted) {
 	if g.running > 0 {
 		return

@@ -14,8 +14,8 @@ import (
 // ErrBind marks a binding that does not exist.
 var ErrBind = errors.New("processes cannot be bound so")
 
-// A binding is the sets of processors of this host to which its processes are bound, one after the
-// other; nil means that they are not bound.
+// A binding is a list of sets of processors of this host. Each process is bound to the next set in
+// turn. nil: processes are not bound.
 type binding []unix.CPUSet
 
 // newBinding returns the binding of a kind. It has only processors that this program may use.

@@ -21,7 +21,7 @@ import (
 // A branch is one node of the tree with its links: the launcher's, or an agent's. One goroutine owns
 // it, and takes the arrivals.
 type branch struct {
-	hello wire.Hello // what this node was told
+	hello wire.Hello // the parent's description of this node
 	node  *tree.Node
 	// up takes frames for the parent, or the launcher, and here those for this host's processes.
 	up, here func(wire.Frame)
@@ -30,7 +30,7 @@ type branch struct {
 
 	children map[int]*child
 	inbox    chan arrival
-	over     chan struct{} // closed when nobody takes arrivals any more
+	over     chan struct{} // closed when arrivals are not taken any more
 	readers  sync.WaitGroup
 }
 
@@ -114,7 +114,7 @@ func (b *branch) startChild(at int, name string, below []wire.Host) error {
 	return c.link.send(&hello)
 }
 
-// tell passes an arrival to the owner, unless it takes none any more.
+// tell passes an arrival to the owner. false: the owner takes no arrivals any more.
 func (b *branch) tell(a arrival) bool {
 	select {
 	case b.inbox <- a:
@@ -140,7 +140,7 @@ func (b *branch) read(at int, c *child, out io.Reader) {
 	why := how(err)
 	select {
 	case <-c.said:
-	case <-time.After(50 * lastWords): // what it has started may keep its error output open
+	case <-time.After(50 * lastWords): // processes that it has started may keep its error output open
 	case <-b.over:
 	}
 	if last := c.last.get(); last != "" {
@@ -213,7 +213,7 @@ func (b *branch) lose(at int, why string) {
 	b.do(b.node.Lost(at, why[:min(len(why), wire.TextBytesMax)]))
 }
 
-// do carries out what the node decided.
+// do carries out the node's actions.
 func (b *branch) do(actions []tree.Action) {
 	for _, a := range actions {
 		switch {
@@ -226,7 +226,7 @@ func (b *branch) do(actions []tree.Action) {
 			b.children[a.To].kill()
 		default:
 			if err := b.children[a.To].link.send(a.Frame); err != nil {
-				b.children[a.To].kill() // its reader tells
+				b.children[a.To].kill() // its reader reports the end
 			}
 		}
 	}
@@ -249,7 +249,7 @@ func (b *branch) end(grace time.Duration) {
 	defer late.Stop()
 	b.readers.Wait()
 	for _, c := range b.children {
-		_ = c.cmd.Wait() // its end has been told, or nobody asks
+		_ = c.cmd.Wait() // its end has been reported, or is not needed any more
 		<-c.link.ended
 	}
 }

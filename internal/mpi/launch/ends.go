@@ -112,7 +112,7 @@ func (j *job) takeEnd(p *process) {
 	case state == server.Started && p.group.ready > 0:
 		j.deserted(p)
 	}
-	if !j.ending && p.group.server != nil { // otherwise the others would go on for a moment
+	if !j.ending && p.group.server != nil { // so that the other processes stop at once
 		p.group.server.Gone(p.rank)
 	}
 }

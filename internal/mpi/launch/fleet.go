@@ -38,7 +38,7 @@ type Hosts struct {
 // ArityDefault is the default of Hosts.Arity: up to 16 hosts are one step away, 4,000 are three.
 const ArityDefault = 16
 
-// A fleet is what the launcher knows of the agents.
+// A fleet is the launcher's state of the agents.
 type fleet struct {
 	hosts      []string // the used ones
 	nodes      []int    // the node of each
@@ -46,7 +46,7 @@ type fleet struct {
 	gaveUp     bool     // the processes were killed, and their ends are overdue
 	startError error    // why the first processes could not be started
 
-	written *queue // output of processes, and what must come behind it
+	written *queue // output of processes, and calls that must follow it
 	input   *budget
 }
 
@@ -195,7 +195,7 @@ func (j *job) feedHosts(node int) {
 	}()
 }
 
-// takeUp handles what the agents tell.
+// takeUp handles a frame of the agents.
 func (j *job) takeUp(f wire.Frame) {
 	switch f := f.(type) {
 	case *wire.Up:
@@ -315,7 +315,7 @@ func (j *job) takeRuns(f *wire.Ended) {
 	}
 }
 
-// lose handles processes of which nobody knows how they ended, and returns their ranks.
+// lose handles processes whose end is not known, and returns their ranks.
 func (j *job) lose(g *group, which func(*process) bool) (ranks []int) {
 	for _, p := range g.processes {
 		if !p.gone && which(p) {
@@ -421,7 +421,8 @@ func (j *job) giveUpHosts() {
 // flushMax is how long signals for other hosts may keep this program from stopping.
 const flushMax = time.Second
 
-// flushHosts waits until the hosts have been told everything, because this program stops.
+// flushHosts waits until all frames to the hosts have been written, because this program is about to
+// stop.
 func (j *job) flushHosts() {
 	if j.tree == nil {
 		return

@@ -23,12 +23,13 @@ import (
 type group struct {
 	number    int         // 0 for the first
 	size      int         // number of processes on all hosts
-	server    *server.Job // nil at the launcher of a job on several hosts, whose agents serve
+	server    *server.Job // nil at the launcher of a job on several hosts: there the agents serve
 	processes []*process  // all, in order of ranks; at an agent those of its host
 	running   int         // number of processes started and not ended
 	ready     int         // number that have called Init; on several hosts, 1 means some
 	abandoned bool        // it could not be started completely, so its events are ignored
-	// late fires when the processes in Init have waited long enough for the others.
+	// late fires when the processes in Init have waited for the others for the longest allowed
+	// time.
 	late *time.Timer
 	// spawned answers the process that asked for the group; it may be nil.
 	spawned func(error)

@@ -29,8 +29,8 @@ const (
 	queueBytesMax = 1 << 30
 )
 
-// A link is a connection to another agent. Frames are written by a goroutine of its own, so that a
-// neighbour that does not read stops nobody.
+// A link is a connection to another agent. A separate goroutine writes the frames, so a neighbour
+// that does not read delays no other one.
 type link struct {
 	w io.WriteCloser
 

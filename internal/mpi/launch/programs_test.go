@@ -75,7 +75,7 @@ func consequence() int {
 	if err != nil {
 		return 52
 	}
-	for unix.Kill(pid, 0) == nil { // until mpiexec has reaped it: a pidfd tells only that it has ended
+	for unix.Kill(pid, 0) == nil { // until mpiexec has reaped it; a pidfd would only report that it has ended
 		time.Sleep(time.Millisecond)
 	}
 	signal.Reset(unix.SIGTERM)

@@ -2,8 +2,8 @@ package launch
 
 import "sync"
 
-// A queue calls functions one after the other, on a goroutine of its own, so that one that waits
-// stops nobody but those behind it.
+// A queue calls functions one after the other, on its own goroutine. A function that waits delays
+// only the later ones.
 type queue struct {
 	mu     sync.Mutex
 	ready  *sync.Cond

@@ -18,7 +18,7 @@ func (a *agent) output(p *process, errors bool) *output {
 	return newOutput(&remoteOutput{a, p.group.number, p.rank, errors}, false)
 }
 
-// Write implements io.Writer. It waits while too much is under way.
+// Write implements io.Writer. It waits while the agent has too much unwritten output.
 func (o *remoteOutput) Write(lines []byte) (int, error) {
 	for part := range slices.Chunk(lines, wire.OutputBytesMax) {
 		if !o.agent.out.take(len(part)) {

@@ -48,8 +48,8 @@ type job struct {
 	heard       int64              // number of ends handled, in order
 	running     int                // number of processes that have not ended
 	code        int                // the first that is not 0
-	ending      bool               // the others were told to end
-	interrupted bool               // the user told them to end
+	ending      bool               // the processes were asked to end
+	interrupted bool               // the user asked them to end
 	cause       int                // exit code of the process killed by the user's signal, if none had failed before; else 0
 	kill        *time.Timer
 }
@@ -155,7 +155,7 @@ func (c Config) resolveAll(programs []Program, running int) ([]Program, error) {
 		}
 	}
 	if c.Hosts != nil {
-		return resolved, nil // most of the descriptors are those of agents
+		return resolved, nil // the agents need most of the descriptors
 	}
 	return resolved, checkDescriptors(running)
 }

@@ -153,7 +153,8 @@ func TestSignalsAreHandedOn(t *testing.T) {
 	r.until(2, "got interrupt")
 }
 
-// TestTheSignalIsTheCause: whatever codes the others end with because of it, and in whatever order.
+// TestTheSignalIsTheCause: the job's exit code names the user's signal, although processes end with
+// other codes because of it.
 func TestTheSignalIsTheCause(t *testing.T) {
 	r := newRun(t, 2, "consequence")
 	r.cfg.Programs[0].Dir = t.TempDir()

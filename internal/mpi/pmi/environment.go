@@ -31,8 +31,8 @@ const (
 	SpawnedEnv = "PMI_SPAWNED"
 	// JobEnv is the job under Slurm, which uses PMI-2.
 	JobEnv = "PMI_JOBID"
-	// VersionEnv is the version of PMI to use, 1, 2 or "pmix", whatever the launcher seems to be;
-	// with "none" each process is a job of its own.
+	// VersionEnv is the version of PMI to use, 1, 2 or "pmix", instead of the one that the launcher seems
+	// to have. With "none", each process is a separate job.
 	VersionEnv = "MPI_PMI"
 	// KeyEnv is the secret key of the job, as package sharedkey reads it; FromEnvironment removes it after
 	// reading it. KeyFileEnv is a file with the key, which only its owner may be able to read.
@@ -123,7 +123,7 @@ type environment struct {
 	fd         int    // -1 means port
 	port       string // HOST:PORT
 	id         int    // for port
-	rank, size int    // size 0: the launcher tells it later
+	rank, size int    // size 0: the launcher sends it later
 	job        string
 	spawned    bool
 }
@@ -176,8 +176,8 @@ func (e environment) connect(ctx context.Context) (net.Conn, error) {
 	return conn, nil
 }
 
-// notOurs returns an error if the process was started together with others by a launcher that offers
-// neither PMI-1, PMI-2 nor PMIx: the process would wrongly believe that it is alone.
+// notOurs returns an error if a launcher without PMI-1, PMI-2 and PMIx started the process together with
+// others. Without the error, each process would wrongly run as a job of one.
 func notOurs(getenv func(string) string) error {
 	many := func(key string) bool {
 		n, err := strconv.Atoi(getenv(key))

@@ -129,8 +129,8 @@ func (c *client2) Get(ctx context.Context, key string) (string, error) {
 // unputKey is a key that no process puts.
 const unputKey = "viaduct-fence"
 
-// Fence implements boot.Boot. Hydra answers the fence at once; what waits for the others is asking
-// for a key that is not there.
+// Fence implements boot.Boot. Hydra answers the fence at once. A request for a key that does not
+// exist is what waits for the other processes.
 func (c *client2) Fence(ctx context.Context) error {
 	if err := c.enter(ctx); err != nil {
 		return err

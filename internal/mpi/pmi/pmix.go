@@ -101,7 +101,7 @@ type clientX struct {
 func (c *clientX) Abort(code int, why string) error {
 	c.abortWait = func() {
 		select {
-		case <-c.helper.ended: // the launcher has been told
+		case <-c.helper.ended: // the launcher knows about the abort
 			os.Exit(code)
 		case <-time.After(abortWait):
 		}

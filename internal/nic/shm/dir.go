@@ -117,11 +117,11 @@ func (dir *nameDir) lock(wait time.Duration) error {
 
 func (dir *nameDir) unlock() { _ = unix.Flock(dir.lockable(), unix.LOCK_UN) }
 
-// listen makes a socket that listens under a name, and takes the name over if its process has ended. The mode says
-// who may connect, if they can reach the directory.
+// listen makes a socket that listens under a name, and takes the name over if the process that had it has ended.
+// The mode says which users may connect, if they can reach the directory.
 //
-// The socket listens before it gets its name. So a name whose socket has no process any more is dead for good, at
-// whatever moment a process was killed, and no lock is needed to open.
+// The socket listens before it gets its name. So a name whose socket has no process stays dead, whenever the
+// process was killed, and opening needs no lock.
 func (dir *nameDir) listen(name string, mode uint32) (int, error) {
 	var err error
 	for range draftTries {

@@ -201,16 +201,16 @@ func TestFilesAreForWritesAlone(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestFileShrinksUnderWrites: whatever happens to the file, the received bytes are those that it held,
-// or zeros, and no process crashes.
+// TestFileShrinksUnderWrites: while a file is truncated, the receiver gets its bytes or zeros, and no
+// process crashes.
 func TestFileShrinksUnderWrites(t *testing.T) {
 	data := pattern(512<<10, 5)
 	t.Run("on disk", func(t *testing.T) { fileShrinks(t, data, fileOf(t, data, os.O_RDWR)) })
 	t.Run("in memory", func(t *testing.T) { fileShrinks(t, data, memoryFile(t, data)) })
 }
 
-// neither is the index of the first byte of memory that is neither zero nor that of data; -1 if there is
-// none. The race detector need not check each of them.
+// neither returns the index of the first byte of mem that is not zero and differs from data, or -1. It
+// is hidden from the race detector because it reads many bytes.
 //
 //go:norace
 func neither(mem, data []byte) int {

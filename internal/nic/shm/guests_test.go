@@ -128,7 +128,7 @@ func childVandal(string) error {
 			return fmt.Errorf("%s worked", what)
 		}
 	}
-	// A lock on whatever it can lock must not be an obstacle.
+	// A lock that this process takes on the folder must not stop others.
 	fd, err := unix.Open(folder, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err == nil {
 		err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
@@ -179,7 +179,7 @@ func childGreedy(dir string) error {
 	return dev.Close()
 }
 
-// childSilent fills the server with silent sockets, as fast as they are dropped.
+// childSilent fills the server with silent sockets, and replaces those that the server drops.
 func childSilent(string) error {
 	end := inputEnd()
 	var fds []int
@@ -208,5 +208,5 @@ func childSilent(string) error {
 	return nil
 }
 
-// childOpen serves all users, as whatever user it runs.
+// childOpen serves all users. It may run as any user.
 func childOpen(dir string) error { return echo(Provider{Dir: dir, Users: nic.Users{Others: true}}) }

@@ -98,7 +98,7 @@ type Device struct {
 	euid      uint32
 	ids       idSpace
 	forOthers bool     // other users may connect
-	trust     []uint32 // users besides ours and root to whose names we connect
+	trust     []uint32 // users, besides ours and root, to whose devices we connect
 	openDir   string
 	crowd     crowd
 
@@ -116,7 +116,7 @@ type Device struct {
 
 	epfd    int
 	events  [eventBatch]unix.EpollEvent
-	one     [8]byte // what is written to an eventfd
+	one     [8]byte // the value that is written to an eventfd
 	sleep   sleeper
 	memory  allocator
 	fileBuf []byte // see fileBuffer

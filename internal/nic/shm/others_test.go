@@ -383,7 +383,7 @@ func TestHazardWordsOfOthersCountForNothing(t *testing.T) {
 	require.Empty(t, d.crowd.users)
 }
 
-// TestUnknownUsers: ids that stand for all users without a number of their own prove nothing.
+// TestUnknownUsers: an id that stands for all users outside the user namespace identifies nobody.
 func TestUnknownUsers(t *testing.T) {
 	s := idSpace{user: 65534, group: 65534}
 	require.True(t, s.unknownUser(65534) && s.unknownGroup(65534))

@@ -27,8 +27,8 @@ func (c *conn) tryProbe(pr probe) bool {
 	return errno == 0 && n == 8 && word == pr.value
 }
 
-// rdma moves up to budget bytes of a descriptor, whose Length counts the bytes moved so far;
-// a send is sent. StatusPending means that it is not finished.
+// rdma moves up to budget bytes of a descriptor. d.Length counts the bytes moved so far. If the
+// descriptor is a send, it is sent. StatusPending means that the descriptor is not finished.
 func (c *conn) rdma(d *nic.Descriptor, budget int) nic.Status {
 	if d.Op == nic.OpSend {
 		return c.send(d)

@@ -87,7 +87,7 @@ func (p *Port) returnRetired(d *nic.Descriptor) {
 	p.sweepRetired()
 }
 
-// sweepRetired forgets the former connections whose loans are all back.
+// sweepRetired forgets former connections that have no loans left.
 func (p *Port) sweepRetired() {
 	kept := p.retired[:0]
 	for _, c := range p.retired {
@@ -101,8 +101,8 @@ func (p *Port) sweepRetired() {
 	p.retired = kept
 }
 
-// take delivers messages from the ring, the first of which has header h, until
-// the ring or the space in out ends. It returns the events in out.
+// take delivers messages from the ring until the ring is empty or out is full. h is the header of
+// the first message. take returns the number of events in out.
 func (c *conn) take(h uint64, out []nic.Event, n int) int {
 	p := c.port
 	for {

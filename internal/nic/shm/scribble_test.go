@@ -69,7 +69,7 @@ func brokenWords(t *testing.T, b, a *Device) {
 			_, err := pb.PostSend(send(nil))
 			require.ErrorIs(t, err, nic.ErrNotConnected)
 			err = f.next(pa.dev, nic.EventDisconnected).Conn.Err
-			if c.what != "bye for messages never written" { // the sender of a bye is told nothing more
+			if c.what != "bye for messages never written" { // the side that sent a bye gets no further events
 				require.ErrorIs(t, err, nic.ErrProtocol, "the correct other side is not told")
 			}
 			require.NoError(t, pb.Close())

@@ -14,7 +14,7 @@ import (
 //
 // The place to go on at is in a file. Processes that sweep at the same time may look at the same names.
 
-// swept is what a sweep did.
+// swept is the result of a sweep.
 type swept struct {
 	looked  int // names looked at, ≤ sweepNames
 	removed int
@@ -127,7 +127,7 @@ func (dir *nameDir) dead(name string, probe int) bool {
 
 // A dirEntry is one of a directory, as getdents64(2) lists it.
 type dirEntry struct {
-	next int64 // the place behind it
+	next int64 // the position after this entry
 	kind uint8
 	name string
 }

@@ -123,7 +123,7 @@ func TestDrafts(t *testing.T) {
 	require.Equal(t, os.Getpid(), pid)
 }
 
-// TestCursorOfAnybody: whatever the file says, a sweep is done.
+// TestCursorOfAnybody: a sweep works with any contents of the cursor file.
 func TestCursorOfAnybody(t *testing.T) {
 	for _, content := range [][]byte{
 		nil, []byte("abc"), binary.NativeEndian.AppendUint64(nil, 1<<63), binary.NativeEndian.AppendUint64(nil, 1<<63-1),

@@ -3,7 +3,7 @@ package shm
 import "golang.org/x/sys/unix"
 
 // A crowd counts the resources of a device that each user has, if the device is open to all users. A user other
-// than ours and root may have half of what the others leave, so that none can take all.
+// than ours and root may have half of what the other users leave, so no user can take everything.
 type crowd struct {
 	most  int // connections of other users
 	conns int // present connections of other users

@@ -16,9 +16,9 @@ type request struct {
 	from    *Port
 	addr    string
 	private []byte
-	timer   *sim.Event // gives up
-	retry   *sim.Event // asks again
-	arrived bool       // the remote owner was told, or an answer is under way
+	timer   *sim.Event // when it fires, the attempt ends
+	retry   *sim.Event // when it fires, the request is sent again
+	arrived bool       // the remote owner has the request, or an answer is on its way
 	over    bool       // the asking side no longer waits
 }
 
@@ -45,7 +45,7 @@ func (p *Port) Connect(addr string, private []byte, timeout time.Duration) error
 	return nil
 }
 
-// ask sends the request, and repeats it as long as nothing comes back.
+// ask sends the request, and repeats it until an answer arrives.
 func (r *request) ask() {
 	w := r.from.w()
 	if r.over {

@@ -177,8 +177,8 @@ func (c *conn) notePlace(lane uint8) {
 	}
 }
 
-// forgetPlace undoes that. Another connection may have taken the entry since: other sides
-// choose their ids, and the addresses from which they send.
+// forgetPlace removes the entry of this connection from dev.theirs. Another connection may have taken the entry since, because
+// peers choose their ids and their source addresses.
 func (c *conn) forgetPlace(lane uint8) {
 	if key := (theirKey{c.remote[lane], c.theirID}); c.dev.theirs[key] == c {
 		delete(c.dev.theirs, key)

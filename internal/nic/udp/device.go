@@ -41,7 +41,7 @@ type Device struct {
 	hot       [wire.Lanes]int // Polls until a lane counts as quiet
 	round     uint            // counts Polls
 	idle      bool            // the latest look at the sockets found nothing
-	room      *room           // that of the current packet
+	room      *room           // the room that holds the current packet
 	meant     netip.Addr      // the address of this machine to which the current packet was sent, if known
 	scratch   [wire.InitBytes]byte
 
@@ -68,7 +68,7 @@ type Device struct {
 	spare     int     // number of free buffers; ≤ sparesMax
 	lent      int     // number of lent buffers
 	rooms     *room   // free ones
-	roomsLent int     // with messages that are lent; ≤ roomsLentMax
+	roomsLent int     // rooms with lent messages; ≤ roomsLentMax
 	stats     Stats
 	past      linkCount     // of connections that have ended
 	warnAt    time.Duration // when the next refused request may be logged
@@ -153,13 +153,13 @@ func (d *Device) Poll(out []nic.Event) int {
 	d.now, d.entered, d.eager = d.clock(), true, false
 	if waiting := len(d.events) - d.eventHead; waiting == 0 || waiting < len(out) {
 		d.look()
-	} // otherwise the owner already gets as much as it takes
+	} // else the events that wait fill out already
 	d.transmit()
 	d.entered = false
 	return d.handOut(out)
 }
 
-// look handles what has arrived and what is due.
+// look handles packets that have arrived and timers that are due.
 func (d *Device) look() {
 	d.round++
 	some := false

@@ -113,7 +113,7 @@ func (p Provider) keys(listens bool) (k keys, err error) {
 	return k, nil
 }
 
-// givenBy names what a shared key was given by.
+// givenBy names the option or variable that gave a shared key.
 func givenBy(option, source secure.Source) string {
 	switch {
 	case option != (secure.Source{}):

@@ -58,7 +58,7 @@ const (
 	initAgainMax   = 500 * time.Millisecond
 	requestLife    = 10 * time.Second // of a connect request without an answer
 	answerAgainMax = 500 * time.Millisecond
-	answerLife     = 5 * time.Second // for the other side to learn that it is accepted
+	answerLife     = 5 * time.Second // how long an accepted request waits for the first packet of the other side
 	warnEvery      = time.Second
 
 	// KeepAlive is the silence after which a peer is probed.

@@ -25,8 +25,8 @@ func (c *conn) cameFrom(lane uint8, from netip.AddrPort) {
 		return
 	}
 	c.moveTo(lane, from)
-	// A machine that has a new address has it for both lanes, one of which may have
-	// nothing to send.
+	// If the machine has a new address, both lanes have it. The other lane may have nothing to send
+	// that would show it.
 	other := 1 - lane
 	if at := c.remote[other]; at.Addr() == was.Addr() && at.Addr() != from.Addr() {
 		c.moveTo(other, netip.AddrPortFrom(from.Addr(), at.Port()))

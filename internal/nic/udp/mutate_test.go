@@ -23,7 +23,7 @@ var mutatedPackets = flag.Int("mutated.packets", 1_000_000, "how many mutated pa
 
 const (
 	captureMax = 512       // packets that an attacker keeps
-	renewEvery = 10_000    // mutated packets after which honest peers connect anew
+	renewEvery = 10_000    // honest peers reconnect after this many mutated packets
 	mutantMax  = 4 << 10   // bytes
 	heapStays  = 8 << 20   // bytes that may remain in use
 	heapPeak   = 128 << 20 // bytes more than before, at most

@@ -4,16 +4,15 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/nic/udp/dgram"
 )
 
-// An outbox gathers packets for one socket, so that one system call sends many.
-// Packets are sent in the order in which they were added, however long the socket is
-// full.
+// An outbox gathers packets for one socket, so that one system call sends many. Packets are sent in
+// the order in which they were added, even if the socket was full.
 type outbox struct {
 	socket dgram.Socket
 	batch  [sendBatch]dgram.Packet
-	owners [sendBatch]*conn // to be told if a packet was too big; nil: none
+	owners [sendBatch]*conn // the connections that learn if their packet was too big; nil: none
 	n      int              // packets in batch
 	sent   int              // number of those already sent
-	kept   int              // number of those whose bytes are all in memory of the outbox
+	kept   int              // how many of batch have all their bytes in memory of the outbox
 	room   []byte           // headers and sealed packets
 	used   int
 	pieces [][]byte // of all packets

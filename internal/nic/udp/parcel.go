@@ -10,7 +10,7 @@ import (
 // built in memory of an outbox.
 type parcel struct {
 	buf   []byte       // room for the headers, then the segments
-	body  [][]byte     // the data of the last segment, which is not in buf
+	body  [][]byte     // the data of the last segment, if it is not in buf
 	first reliable.Seq // the number of the first segment
 	n     int          // number of segments
 	last  int          // where the last one begins in buf

@@ -189,9 +189,8 @@ func (d *Device) openSockets(listen string) error {
 	return nil
 }
 
-// place distinguishes this machine from others whose devices have the same name,
-// because they listen at all addresses: it consists of the machine's own name and its
-// addresses.
+// place distinguishes this machine from others if the device listens at all addresses: such devices
+// have the same name everywhere. It consists of the machine's name and addresses.
 func (d *Device) place() string {
 	if !d.outs[wire.LanePriority].socket.Addr().Addr().IsUnspecified() {
 		return ""

@@ -5,8 +5,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/nic/udp/message"
 )
 
-// A room is memory for what arrives at a socket at once. Messages that are whole in it
-// are lent to their receives from where they are; meanwhile sockets use another room.
+// A room is memory for the packets that one read of a socket returns. A message that is complete in
+// it is lent to its receive without a copy. Until all such loans are back, sockets use another
+// room.
 type room struct {
 	dev   *Device
 	mem   []byte
@@ -27,8 +28,8 @@ func (d *Device) newRoom() *room {
 	return r
 }
 
-// loan is the room as something to lend; nil if too many are lent, because a single
-// message keeps all of it.
+// loan returns the room as a message.Loan, or nil if roomsLentMax rooms are lent. A single lent
+// message keeps the whole room.
 func (r *room) loan() message.Loan {
 	if r.holds == 0 && r.dev.roomsLent >= roomsLentMax {
 		return nil

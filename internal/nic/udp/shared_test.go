@@ -117,12 +117,13 @@ func TestALostSharedPacketIsSharedAgain(t *testing.T) {
 	assert.Zero(t, got.Duplicates)
 }
 
-// Messages are lent from where they arrived, but only so many; the memory comes back.
+// Messages are lent from the memory into which they were received, up to a limit. Afterwards the
+// memory comes back.
 func TestMessagesAreLentFromWhereTheyArrived(t *testing.T) {
 	s := newSharing(t, simdgram.Options{MTUBytes: 1472})
 	var kept []*nic.Descriptor
 	port := s.p[1]
-	for range 150 { // one by one, so that each has a datagram of its own
+	for range 150 { // one by one, so that each has its own datagram
 		d := &nic.Descriptor{Op: nic.OpSend, Segments: []nic.Segment{{Data: make([]byte, 100)}}}
 		d.Segments[0].Data[0] = byte(len(kept))
 		_, err := s.p[0].PostSend(d)

@@ -63,8 +63,8 @@ func secret(seed uint64) udp.Provider {
 	return []udp.Provider{{Key: udptest.Key}, {Identity: udptest.Static}, {Key: udptest.Key, Identity: udptest.Static}}[seed%3]
 }
 
-// TestSimStrangersChangeNothing: whatever other datagrams arrive at the sockets, copied
-// or changed, a connection continues.
+// TestSimStrangersChangeNothing: a connection continues although copied, changed and invented
+// datagrams arrive at its sockets.
 func TestSimStrangersChangeNothing(t *testing.T) {
 	sim.RunAtMost(t, strangerSeedsMax, func(t *testing.T, seed uint64) {
 		p := newPipe(t, udptest.New(seed, lan, simdgram.Options{}, secret(seed)))

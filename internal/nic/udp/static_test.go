@@ -65,8 +65,8 @@ func opens(t *testing.T, listen string, id secure.IdentitySource, host *simdgram
 	return s
 }
 
-// TestSimStrangersWithKeys: a stranger with a key of its own makes no connection and no request, and is told the reason. So
-// is a client without any key.
+// TestSimStrangersWithKeys: a stranger whose key the server does not know gets no connection, makes no request, and learns
+// the reason. The same holds for a client without a key.
 func TestSimStrangersWithKeys(t *testing.T) {
 	w := udptest.New(1, lan, simdgram.Options{}, udp.Provider{Identity: udptest.Static})
 	server := newSide(t, w, w.NewName())

@@ -204,7 +204,7 @@ func (a *Arena) Offset(mem []byte) (off int, ok bool) {
 // Used returns the number of allocated pieces.
 func (a *Arena) Used() int { return a.used }
 
-// UsedBytes returns their size in bytes, which is more than was requested.
+// UsedBytes returns the size of the allocated pieces in bytes, after rounding up.
 func (a *Arena) UsedBytes() int { return a.bytes }
 
 // Size returns the length of the memory, in bytes.

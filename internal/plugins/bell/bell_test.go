@@ -60,7 +60,7 @@ func TestNoTimeout(t *testing.T) {
 	require.NoError(t, b.Wait(0))
 }
 
-// TestForeignDescriptor: whatever another process passes, Wait does not hang for ever.
+// TestForeignDescriptor: Wait returns for any descriptor that another process may pass.
 func TestForeignDescriptor(t *testing.T) {
 	var pipe [2]int
 	require.NoError(t, unix.Pipe2(pipe[:], unix.O_CLOEXEC))

@@ -104,7 +104,7 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// held is resources of which a process must not have more after all crashes.
+// held counts resources of a process. After all crashes there must not be more.
 type held struct{ descriptors, mappings, children int }
 
 func inventory(t *testing.T) (h held) {

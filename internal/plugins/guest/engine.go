@@ -52,7 +52,7 @@ type Engine struct {
 
 	ops        []*op               // operations that the program does not know to be over; by slot
 	free       *op                 // linked by next, the latest first
-	unreported queue.FIFO[op, *op] // over, but there was no room to tell the program
+	unreported queue.FIFO[op, *op] // ended operations whose result has no room in the ring yet
 	full       bool                // there was no room for a record of the latest Turn
 	peers      peers
 	pieces     []wire.Piece

@@ -212,7 +212,8 @@ func (l *Loop) finish() {
 	l.err = err
 }
 
-// tellRest tells the program the results of closing the method, if it reads them soon.
+// tellRest writes the results of operations that ended when the method closed, if the program reads
+// them soon.
 func (l *Loop) tellRest() {
 	until := l.cfg.Clock() + tellWithin
 	for {
@@ -223,7 +224,7 @@ func (l *Loop) tellRest() {
 		if l.engine.unreported.Empty() || l.engine.err != bmi.ErrClosed || l.cfg.Clock() >= until {
 			return
 		}
-		time.Sleep(pauseBusy) // no bell tells when there is room again
+		time.Sleep(pauseBusy) // the program rings no bell when there is room again
 	}
 }
 

@@ -275,7 +275,7 @@ func TestRoomAgain(t *testing.T) {
 			require.Equal(t, wire.KindArrived, b.hear().Kind)
 		}
 		b.meet()
-		for op := uint64(0); op < many; { // whose records the program does not read yet
+		for op := uint64(0); op < many; { // the program does not read their records yet
 			if b.recv(op) {
 				op++
 			}

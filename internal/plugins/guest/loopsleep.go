@@ -65,7 +65,7 @@ func (l *Loop) wait() {
 	l.spinner.Slept(l.cfg.Clock() - since)
 }
 
-// spin polls as long as that pays, and reports whether there was work.
+// spin polls within the spinner's budget, and reports whether there was work.
 func (l *Loop) spin(since time.Duration) bool {
 	budget := l.spinner.Budget()
 	if budget <= 0 {

@@ -44,7 +44,7 @@ func (p *peers) hold(id uint64, held bool) {
 	switch {
 	case !held:
 		delete(p.held, id)
-	case p.byID[id] != nil: // otherwise it was dropped meanwhile
+	case p.byID[id] != nil: // else it was dropped meanwhile
 		p.held[id] = true
 	}
 }

@@ -12,7 +12,7 @@ import (
 type op struct {
 	bmi  *bmi.Op
 	id   uint64
-	over bool // the method has completed it, but the program was not told
+	over bool // the method has completed it; the program does not know yet
 	bufs [][]byte
 	room []byte // memory for a message that is not in the arena
 	next *op    // in Engine.unreported or free

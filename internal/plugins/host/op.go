@@ -31,7 +31,7 @@ type op struct {
 	peer   *peer
 	state  state
 	place  place
-	size   int    // of the message or the receive buffer, as told to the plugin
+	size   int    // of the message or the receive buffer, as the plugin knows it
 	staged []byte // in placeStaged: the copy in the arena
 	lane   *lane
 	links  queue.Links[op] // in lane

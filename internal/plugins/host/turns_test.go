@@ -114,7 +114,7 @@ func TestArmWhileMessagesAreKept(t *testing.T) {
 	require.False(t, l.method.Arm())
 }
 
-// TestHeldAgain: the next plugin is also told to hold a sender back.
+// TestHeldAgain: the next plugin also gets the Hold for a sender.
 func TestHeldAgain(t *testing.T) {
 	l := newLiar(t)
 	l.program.took = false

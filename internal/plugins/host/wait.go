@@ -49,14 +49,14 @@ func (m *Method) Disarm() {
 	}
 }
 
-// delay sets the time at which an operation that waits for a plugin gives up, if it is not set.
+// delay sets the deadline of an operation that waits for a plugin, if it has none.
 func (m *Method) delay(o *op) {
 	if o.due == 0 && m.cfg.Due != nil {
 		o.due = m.cfg.Due()
 	}
 }
 
-// NextDue returns the time at which the first operation that waits for a plugin gives up.
+// NextDue returns the earliest deadline of the operations that wait for a plugin.
 func (m *Method) NextDue() (at time.Duration, ok bool) {
 	o := m.nextDue()
 	if o == nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/environ"
 )
 
-// sessionsMax limits the sessions whose descriptors wait to be taken; beyond it those of the oldest
-// are closed.
+// sessionsMax limits the sessions whose descriptors have not been taken. Beyond it, the descriptors
+// of the oldest session are closed.
 const sessionsMax = 64
 
 // Inherited has the descriptors that the program passed to a plugin, by session.

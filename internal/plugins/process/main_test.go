@@ -133,7 +133,7 @@ func readAll(fds []int) string {
 	return strings.Join(all, ", ")
 }
 
-// program is a program with a plugin, whose process id it prints.
+// program starts a plugin and prints the plugin's process id.
 func program() {
 	p, err := Start(context.Background(), as("plugin"))
 	if err != nil {

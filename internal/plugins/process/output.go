@@ -133,7 +133,7 @@ func (o *output) words() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
-	case o.panicked != "": // a stack follows, which is less informative
+	case o.panicked != "": // the panic message says more than the stack that follows
 		return "; its last words: " + o.panicked
 	case len(o.last) > 0:
 		return "; its last words: " + strings.Join(o.last, " / ")

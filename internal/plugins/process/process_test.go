@@ -227,7 +227,7 @@ func TestLog(t *testing.T) {
 // TestNothingIsLeft after many plugins: no descriptor, goroutine, file or process.
 func TestNothingIsLeft(t *testing.T) {
 	dir := shortTemp(t)
-	begin(t, as("plugin")).Kill() // what is made once is made here
+	begin(t, as("plugin")).Kill() // the first plugin leaves things that are made once per process
 	before := len(files(t, "/proc/self/fd"))
 	for i := range 20 {
 		p := begin(t, as("plugin"))

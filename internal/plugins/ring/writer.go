@@ -46,8 +46,8 @@ func (w *Writer) Reserve(n int) (room []byte, ok bool, err error) {
 	return w.record(w.at, n), true, nil
 }
 
-// fits tells whether there is room for n bytes of records, and for a line behind them whose word
-// can be cleared.
+// fits tells whether there is room for n bytes of records and for one more line, whose word is
+// cleared.
 func (w *Writer) fits(n int) (bool, error) {
 	if w.broken {
 		return false, ErrCorrupt

@@ -18,7 +18,7 @@ import (
 // copyMost is the longest message of BenchmarkCopy, in bytes.
 const copyMost = 1 << 20
 
-// otherVariable makes the test binary a process whose memory another one reads.
+// If otherVariable is set, the test binary is a process whose memory another process reads.
 const otherVariable = "SEGMENT_TEST_OTHER"
 
 func TestMain(m *testing.M) {

@@ -31,7 +31,7 @@ const (
 // part (8); the rest is 0.
 const headBytes = 32
 
-// ErrInvalid: a descriptor is not that of a segment of this kind and version.
+// ErrInvalid: a descriptor is not a segment of this kind and version.
 var ErrInvalid = errors.New("internal/plugins/segment: not a segment of this kind and version")
 
 func (k *kind) check(size int) error {

@@ -22,7 +22,7 @@ func failureOf(err error) *proto.Failure {
 	return &proto.Failure{Status: proto.Status(wire.StatusOf(err)), Text: valid(text[:min(len(text), wire.TextMax)])}
 }
 
-// infoOf returns what the program is told of a method.
+// infoOf returns the description of a method for the program.
 func infoOf(in *bmi.Info, m bmi.Method) *proto.Info {
 	size := func(n int) uint64 { return uint64(max(n, 0)) }
 	out := &proto.Info{

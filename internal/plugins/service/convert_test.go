@@ -33,7 +33,7 @@ func TestStatusNumbers(t *testing.T) {
 	assert.Len(t, proto.Status_name, int(wire.StatusOther)+1)
 }
 
-// TestKindNumbers: so are those of the records.
+// TestKindNumbers: the kinds of records have the same numbers in both formats.
 func TestKindNumbers(t *testing.T) {
 	same := map[wire.Kind]proto.Kind{
 		wire.KindSend: proto.Kind_SEND, wire.KindSendUnexpected: proto.Kind_SEND_UNEXPECTED, wire.KindRecv: proto.Kind_RECV,

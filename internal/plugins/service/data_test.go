@@ -41,7 +41,7 @@ func TestStreamsRefused(t *testing.T) {
 	require.NoError(t, f.Close(t.Context()))
 }
 
-// refusal returns the code with which a stream ends that begins with a record.
+// refusal opens a stream, sends a record first, and returns the code with which the stream ends.
 func refusal(t *testing.T, c proto.MethodClient, first *proto.Record) codes.Code {
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()

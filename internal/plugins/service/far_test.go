@@ -120,7 +120,7 @@ type far struct {
 	pump  *stream.Pump // nil: the session has the rings
 }
 
-// ends makes what a session needs, and the descriptors for the plugin.
+// ends makes the shared memory of a session, and the descriptors for the plugin.
 func (p *plugin) ends() (f *far, fds []int) {
 	must := func(err error) { require.NoError(p.t, err) }
 	f = &far{p: p, id: p.session()}

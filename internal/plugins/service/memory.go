@@ -26,7 +26,7 @@ type memory struct {
 // Sizes of the private memory of a session with a stream, in bytes.
 const (
 	privateRing  = 1 << 20
-	privateArena = stream.ArenaBytes // of which only the used part takes memory
+	privateArena = stream.ArenaBytes // only the used part takes memory
 )
 
 // shared maps the memory of the descriptors that the program passed, in this order: rings, arena,

@@ -113,8 +113,8 @@ func (s *Server) loop(mem *memory, byStream bool) (*guest.Loop, error) {
 	return guest.NewLoop(cfg), nil
 }
 
-// describe returns what the program is told of a method. It returns an error if the method's
-// records would not fit in the rings.
+// describe returns the description of a method for the program, or an error if the method's records
+// would not fit in the rings.
 func describe(one *session, mem *memory) (*proto.Info, error) {
 	info := one.method.Info()
 	room := ring.RecordMax(len(mem.rings.ToProgram) - ring.HeaderBytes)

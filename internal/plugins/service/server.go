@@ -95,7 +95,7 @@ func (s *Server) driver(name string) (bmi.Driver, error) {
 	return nil, fmt.Errorf("%w %q: this plugin does not have it", bmi.ErrUnknownMethod, name)
 }
 
-// reserve adds a place for a session, which is ended by put or release.
+// reserve reserves a place for a session until put or release.
 func (s *Server) reserve(id uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

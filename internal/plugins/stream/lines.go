@@ -26,7 +26,7 @@ func newEnding(b *bell.Bell, then func()) *ending {
 	return &ending{ch: make(chan struct{}), bell: b, then: then}
 }
 
-// end sets the reason, which is not nil.
+// end sets the reason, unless there is one already. err must not be nil.
 func (e *ending) end(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -48,7 +48,7 @@ func newEngine(t testing.TB, ringBytes, arenaBytes int) *engine {
 	return &engine{p, t, r, arena}
 }
 
-// heard is a record for the engine.
+// heard is a record that the engine received.
 type heard struct {
 	wire.Head
 	rest   string
@@ -249,7 +249,7 @@ func TestCrowded(t *testing.T) {
 	e := newEngine(t, 64<<10, 32<<20)
 	for op := range uint64(8) {
 		require.NoError(t, e.uncrowded())
-		e.post(proto.Kind_SEND, op, 10<<20) // one in the arena, the others wait
+		e.post(proto.Kind_SEND, op, 10<<20) // one of them is in the arena, the others wait
 	}
 	e.must(wire.KindSend, 0)
 	require.Greater(t, e.waiting, waitingBytesMax)

@@ -27,7 +27,7 @@ type Pump struct {
 	over   *ending
 	done   chan struct{}
 
-	finishing atomic.Bool   // the program writes no more records than are in the ring
+	finishing atomic.Bool   // the program has written its last record
 	told      chan struct{} // closed when nothing more is sent to the plugin
 }
 

@@ -313,7 +313,8 @@ func TestCloseAtAnyMoment(t *testing.T) {
 	}
 }
 
-// TestServeRefuses: a program that breaks the rules ends the stream, and is told why.
+// TestServeRefuses: if a program breaks the rules, the stream ends, and the program gets the
+// reason.
 func TestServeRefuses(t *testing.T) {
 	near := newStore(t, 64<<10, 128<<10)
 	defer near.free(t)

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package trust tells whether a file may be started as a plugin: only the user and root must have
-// been able to write it, or to replace it.
+// Package trust decides whether a file may be started as a plugin: nobody but the user and root may
+// be able to write or replace it.
 //
 // It checks the owners and modes of a path, and checksums. It does not run anything (package
 // process does) and does not search for plugins (plugins.Discover does).

@@ -91,7 +91,7 @@ func TestFarFolders(t *testing.T) {
 	assert.ErrorContains(t, err, "chmod o-w "+dir)
 }
 
-// TestLinks: the folder of the link and that of the file are both checked.
+// TestLinks: both folders are checked, the one with the link and the one with the file.
 func TestLinks(t *testing.T) {
 	there, file := plant(t)
 	here, _ := plant(t)

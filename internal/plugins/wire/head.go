@@ -16,9 +16,9 @@ const (
 	KindSendUnexpected                 // the same, and Class
 	KindRecv                           // Op, Peer, Tag, Size; pieces, or none: the message comes in the Done
 	KindCancel                         // Op
-	KindPeer                           // Peer is from now on the id of the remote endpoint whose address follows
+	KindPeer                           // Peer is the id that the program gives to the remote endpoint whose address follows
 	KindDrop                           // Peer
-	KindHold                           // Peer: no more Arrived from it until GoOn
+	KindHold                           // Peer: the plugin must send no Arrived from it until GoOn
 	KindGoOn                           // Peer
 	programEnd
 )
@@ -27,7 +27,7 @@ const (
 const (
 	KindDone     Kind = 64 + iota // Op, Size, Status; message or text
 	KindArrived                   // Peer, Class, Tag, Size; message
-	KindStranger                  // Peer is from now on the id of the remote endpoint whose address follows
+	KindStranger                  // Peer is the id that the plugin gives to the remote endpoint whose address follows
 	pluginEnd
 )
 

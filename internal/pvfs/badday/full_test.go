@@ -95,7 +95,7 @@ func fills(t *testing.T, f *client.FS, keptName string, kept entry, remove func(
 	require.NotZero(t, made)
 	t.Logf("%d are made", made)
 	holdsKept(t, f, keptName, kept)
-	_ = f.Remove(background, name(made)) // there may be a file whose data found no room
+	_ = f.Remove(background, name(made)) // a file may exist whose data found no room
 	for i := range made {
 		if i%3 != 0 || i+3 > made {
 			require.NoError(t, f.Remove(background, name(i)), "removals need no room")

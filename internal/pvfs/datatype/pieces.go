@@ -11,7 +11,7 @@ import (
 // operation's buffer.
 type Piece struct {
 	Phys, Len int64
-	Mem       int64 // offset in the operation's buffer, which has aggregate bytes
+	Mem       int64 // offset in the operation's buffer; the buffer has aggregate bytes
 }
 
 // Op is one operation on a file of N datafiles: the fields of an IO or SMALL_IO request without the handle. CheckIO and Map.Check

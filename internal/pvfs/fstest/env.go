@@ -98,7 +98,7 @@ func (e *Env) denied(err error) {
 	e.fails(err, syscall.EACCES, syscall.EPERM)
 }
 
-// open opens a file, which is closed at the end of the case.
+// open opens a file, and closes it at the end of the case.
 func (a *actor) open(name string, flag int, mode uint32) File {
 	a.Helper()
 	f, err := a.fs.Open(a.at(name), flag, mode)

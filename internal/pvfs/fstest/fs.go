@@ -66,7 +66,8 @@ const (
 	IsSymlink Kind = "symlink"
 )
 
-// Info describes an object. Size is that of a file in bytes, or of a symlink's target; that of a directory is ignored.
+// Info describes an object. Size is the size of a file in bytes, or the length of a symlink's target. It is ignored for a
+// directory.
 type Info struct {
 	Kind                       Kind
 	Mode                       uint32

@@ -12,8 +12,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 )
 
-// A target is an object whose attributes are set, and the client's view for that. It is a name, or an open file, which may have
-// no name.
+// A target is an object whose attributes are set, with the view of the client for the calls. It is given by its name, or as an
+// open file, which may have no name.
 type target struct {
 	context.Context
 	by   *client.FS

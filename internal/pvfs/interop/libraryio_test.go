@@ -176,7 +176,7 @@ func firstDifference(a, b []byte) int {
 	return -1
 }
 
-// randomFile makes a script of operations on a file of its own.
+// randomFile makes a script of operations on a new file.
 func randomFile(t testing.TB, w *world, rng *rand.Rand, path string, steps int) *model {
 	// With several servers, the library takes the bytes of memory with gaps from wrong places, also with stock servers. So this
 	// is tested only with one.

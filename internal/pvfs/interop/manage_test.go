@@ -260,7 +260,7 @@ func TestUsers(t *testing.T) {
 	w.Fails(t, "pvfs2-xattr", "-t", "-k", "user.a", at("/d/f"))
 	w.OK(t, "pvfs2-chown", "bin", "bin", at("/d/f"))
 	other.OK(t, "pvfs2-chmod", "644", at("/d/f"))
-	someone.Run(t, "pvfs2-set-mode", "-m", at("/"), "admin") // it reports success whatever the servers answer
+	someone.Run(t, "pvfs2-set-mode", "-m", at("/"), "admin") // it reports success even if the servers refuse
 	other.OK(t, "pvfs2-mkdir", at("/d/private"))
 	other.OK(t, "pvfs2-chmod", "700", at("/d/private"))
 	other.OK(t, "pvfs2-touch", at("/d/private/x"))

@@ -64,7 +64,7 @@ func New(cfg config.LDAP) (*Directory, error) {
 	return d, nil
 }
 
-// Plain are the hosts to which passwords would be sent unencrypted over a network.
+// Plain lists the hosts to which passwords would be sent unencrypted over a network.
 func (d *Directory) Plain() (hosts []string) {
 	for _, host := range d.cfg.Hosts {
 		rest, ok := strings.CutPrefix(host, "ldap://")

@@ -191,7 +191,7 @@ func (c *Cluster) Start(i int) {
 	if n.endpoint == nil {
 		n.endpoint = c.open(n.address)
 	}
-	fs, err := config.Parse(c.FS.Text) // a copy of its own, as in another process
+	fs, err := config.Parse(c.FS.Text) // each server has its own copy, as if it were a process
 	c.check("parse the configuration", err)
 	srv := fs.Servers[i]
 	opts := store.Options{Meta: srv.Meta, Data: srv.Data, NoSyncMeta: !c.opts.Sync, SyncData: c.opts.Sync && fs.SyncData}
@@ -240,8 +240,8 @@ func (c *Cluster) Stop(i int) {
 	c.check("close a store", n.store.Close())
 }
 
-// Kill ends a server at once. It answers no more requests, not even those under way. Its store keeps what was written, as after
-// the kill of a process.
+// Kill ends a server at once. It answers no more requests, not even those in progress. Its store keeps all writes, as if a
+// process had been killed.
 func (c *Cluster) Kill(i int) { c.kill(i, func(*node) {}) }
 
 // LosePower ends a server as a power loss does. cut makes the remains of its store in another folder, and the next start uses

@@ -74,7 +74,7 @@ func (k *take) perform(t *testing.T, method string) []*replay.Exchange {
 	return sent
 }
 
-// timeOf is a time at which all capabilities of a capture were valid.
+// timeOf returns a time at which all capabilities of a capture were valid.
 func timeOf(exchanges []*replay.Exchange) time.Time {
 	at := time.Unix(1<<40, 0)
 	for _, x := range exchanges {

@@ -65,7 +65,7 @@ type stream struct {
 	ends    []mark
 }
 
-// mark is the time by which the bytes below end had arrived.
+// A mark is the time at which all bytes before end had arrived.
 type mark struct {
 	end int
 	at  float64
@@ -110,7 +110,7 @@ func (s *stream) takeOne() bool {
 	return false
 }
 
-// when is the time by which the first n bytes had arrived.
+// when returns the time at which the first n bytes had arrived.
 func (s *stream) when(n int) float64 {
 	for _, m := range s.ends {
 		if m.end >= n {

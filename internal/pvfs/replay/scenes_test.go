@@ -108,7 +108,7 @@ var scenes = map[string]func(p *performance){
 	},
 }
 
-// notForClients are captured administration commands, for which our client has no call.
+// notForClients are captured administration commands that our client has no call for.
 var notForClients = map[string]string{
 	"38-set-mode":      "pvfs2-set-mode sets the mode of servers",
 	"39-get-uid":       "pvfs2-get-uid asks who uses a server",
@@ -163,7 +163,7 @@ func (p *performance) write(name string, off int64, data []byte) {
 	p.ok(f.Close())
 }
 
-// read reads a part of a file, of which there bytes exist.
+// read reads a part of a file. there is how many bytes of it exist.
 func (p *performance) read(name string, off int64, size, there int) []byte {
 	f, err := p.fs.OpenFile(p.ctx, name, os.O_RDONLY, 0)
 	p.ok(err)

@@ -260,7 +260,7 @@ func (s *Script) together(was *proto.ReadDirReq, resp *proto.ReadDirResp, count 
 		})
 		var more proto.ReadDirResp
 		if i < 0 || proto.ParseResponse(s.lines[i].Received[0], &more) != nil {
-			break // it knew from elsewhere that there was no more
+			break // the captured client did not ask, so there was no more
 		}
 		resp.Entries, resp.Token = append(resp.Entries, more.Entries...), more.Token
 	}

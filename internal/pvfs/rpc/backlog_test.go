@@ -33,7 +33,7 @@ func lineUp(t *testing.T) (b *backlog, put func(address string, tag, most, room 
 	return &all, put, take, func(address string) { all.done(lookup(address)) }
 }
 
-// named is a source for peers whose addresses name their hosts.
+// named returns no source for any peer, so the backlog takes the host from the text of the address.
 func named(bmi.Addr) (none netip.AddrPort) { return none }
 
 // TestBacklogTakesHostsInTurn: requests are taken from the hosts in turn, and from the clients of a host in turn.

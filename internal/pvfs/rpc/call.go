@@ -30,7 +30,7 @@ type Call struct {
 
 	mu      sync.Mutex
 	waiting int  // calls to other servers
-	outside bool // the call is not counted meanwhile
+	outside bool // the call does not count as running for now
 }
 
 // callState says what was sent to the client:
@@ -234,5 +234,5 @@ func (c *Call) backInside() {
 	}
 }
 
-// ErrFlow is for flows whose client vanished, stalled or sent wrong messages.
+// ErrFlow: the client of a flow vanished, stalled or sent wrong messages.
 var ErrFlow = errors.New("internal/pvfs/rpc: the flow failed")

@@ -63,7 +63,7 @@ func (c *Caller) Call(ctx context.Context, to bmi.Addr, h *proto.Header, req pro
 	return p.Wait()
 }
 
-// A Pending is a request whose response has not been waited for.
+// A Pending is a sent request. Its response is still to be waited for.
 type Pending struct {
 	s     *session
 	ctx   context.Context

@@ -274,7 +274,7 @@ func TestStopEndsFlowsThatStall(t *testing.T) {
 	})
 }
 
-// slowly is a log that takes its time to write what was cut off.
+// slowly is a log that is slow to write lines about requests that were cut off.
 type slowly struct{ logtext.Buffer }
 
 func (w *slowly) Write(b []byte) (int, error) {
@@ -343,7 +343,7 @@ func TestReadsThatAreGivenUp(t *testing.T) {
 				}
 				return d.read(b, at)
 			}))
-			if w.method != "via+shm" { // where a receive under way is cancelled with its connection
+			if w.method != "via+shm" { // over via+shm, a receive in progress is cancelled with its connection
 				assert.NoError(t, err)
 			}
 			over <- struct{}{}

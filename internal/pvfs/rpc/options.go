@@ -54,7 +54,7 @@ type ServerOptions struct {
 	FlowPatience time.Duration
 	// FlowBufferSize is the length of the messages of flows, in bytes; 0 is 262144.
 	FlowBufferSize int
-	// FlowBuffers is how many messages one flow has under way; 0 is 8.
+	// FlowBuffers is the number of messages of a flow that are posted at once; 0 is 8.
 	FlowBuffers int
 	// FlowMemory limits the buffers of all flows, in bytes; 0 is 64 MiB, or 1/32 of the memory if that is less. Beyond that, each
 	// flow has one buffer.

@@ -159,7 +159,7 @@ func (w *worker) work() {
 	}
 }
 
-// leave ends a worker, and wakes the next one, which has nothing to do either.
+// leave ends a worker, and wakes another idle one, so that it ends, too.
 func (w *worker) leave() {
 	s := w.s
 	s.workers--
@@ -192,7 +192,7 @@ func (s *Server) nextLocked() (int, arrival, bool) {
 // backlogLocked is the number of waiting requests.
 func (s *Server) backlogLocked() int { return s.kinds[kindPlain].n + s.kinds[kindFlow].n }
 
-// flowsWait reports whether requests with a flow wait because Flows of them are under way.
+// flowsWait reports whether requests with a flow wait because Options.Flows of them are in progress.
 func (s *Server) flowsWait() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,7 +204,7 @@ func (s *Server) mayLeadLocked() bool {
 	return !s.leading && !s.drained && s.backlogLocked() < s.opt.Queue
 }
 
-// lead waits for requests, and puts them into the backlogs. It releases the lock meanwhile.
+// lead waits for requests, and puts them into the backlogs. It releases the lock while it waits.
 func (w *worker) lead() {
 	s := w.s
 	s.leading = true
@@ -254,7 +254,7 @@ func kindOf(b []byte) int {
 	return kindPlain
 }
 
-// carryOut runs the handler for a request. It releases the lock meanwhile.
+// carryOut runs the handler for a request. It releases the lock while the handler runs.
 func (w *worker) carryOut(k int, m arrival) {
 	s := w.s
 	switch {

@@ -173,7 +173,7 @@ func (f *stream) slot(i int64) *slot { return &f.slots[i%int64(len(f.slots))] }
 // length is the length of a message.
 func (f *stream) length(i int64) int { return int(min(f.size, f.total-i*f.size)) }
 
-// recvMore posts receives, but only as many as certainly arrive if left bytes are to come.
+// recvMore posts receives, but not more than the messages that left bytes need at least.
 func (f *stream) recvMore(left int64) error {
 	most := min(messagesOf(left, f.size), int64(len(f.slots)))
 	for f.next-f.done < most {

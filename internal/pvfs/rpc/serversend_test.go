@@ -53,7 +53,7 @@ func TestFlowsFromFiles(t *testing.T) {
 	}
 	overEach(t, func(t *testing.T, w *world) {
 		for name, inFile := range kinds {
-			for _, memory := range []int{0, 1} { // one buffer for each flow, and as many as it likes
+			for _, memory := range []int{0, 1} { // one buffer for each flow, then as many as the flow wants
 				data := random(23*size + 123)
 				file, err := os.Create(filepath.Join(t.TempDir(), "file"))
 				require.NoError(t, err)

@@ -78,7 +78,7 @@ func (s *Server) Stats() ServerStats {
 		FlowMemory:  s.buffers.total(),
 	}
 	for i := range c.ops {
-		ended := c.ops[i].ended.Load() // before requests, so that it is not larger
+		ended := c.ops[i].ended.Load() // read before requests, so that it is not larger
 		if n := c.ops[i].requests.Load(); n > 0 {
 			st.Ops[proto.Op(i)] = OpStats{
 				Requests: n, Failed: c.ops[i].failures.Load(), Nothing: c.ops[i].nothing.Load(), Time: time.Duration(c.ops[i].ns.Load()),

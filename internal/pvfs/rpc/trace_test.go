@@ -32,7 +32,8 @@ type tracedEvent struct {
 	Args          map[string]any
 }
 
-// TestTrace: requests are in the trace on both sides, with what a server spent its time on.
+// TestTrace: the traces of both sides have the requests. The server's trace says how the time was
+// spent.
 func TestTrace(t *testing.T) {
 	w := newWorld(t, "mem")
 	f := &traceFile{}

@@ -40,7 +40,7 @@ func bucketOf(d *proto.DistDir, name string) int {
 	return -1
 }
 
-// inUse reports whether a bucket has entries of its own.
+// inUse reports whether a bucket is in use.
 func inUse(d *proto.DistDir, i int) bool {
 	return i >= 0 && i/32 < len(d.Bitmap) && d.Bitmap[i/32]>>(i%32)&1 != 0
 }

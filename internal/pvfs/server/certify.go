@@ -34,8 +34,8 @@ const (
 	certUsersMax = 4096
 	// nobodyTime is how long a failed search is remembered: the directory does not have the user, or does not answer.
 	nobodyTime = 5 * time.Second
-	// directoryPlaces is how many questions to the directory are under way at once. directoryWait is how long a request waits for
-	// the answer; it occupies a worker meanwhile.
+	// directoryPlaces limits the searches in the directory at one time. directoryWait is how long a request waits for the answer;
+	// while it waits, it occupies a worker.
 	directoryPlaces = 2
 	directoryWait   = 5 * time.Second
 )
@@ -57,7 +57,7 @@ type certUsers struct {
 	checker  credential.Checker
 	searches singleflight.Group
 	places   chan struct{} // for searches
-	logins   chan struct{} // for passwords; separate, so that strangers cannot delay the searches
+	logins   chan struct{} // for passwords; a separate limit, so that strangers cannot delay the searches
 	guesses  guesses
 
 	mu         sync.Mutex
@@ -70,7 +70,7 @@ type certID [sha256.Size]byte
 // certUser is the cached user of a certificate.
 type certUser struct {
 	*usercert.User
-	until time.Time // of who and err
+	until time.Time // how long who and err are valid
 	who   identity
 	err   error // why there is no identity
 }

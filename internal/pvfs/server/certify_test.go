@@ -136,7 +136,7 @@ func TestStrangersWithCertificates(t *testing.T) {
 	naked.cred.Certificate = nil
 	rootsKey := w.root(t)
 	require.NoError(t, strange.Sign(&rootsKey.cred))
-	claims := from(t, w.Cluster, newUser(t, w.Cluster, 0, 0)) // neither certificate nor signature
+	claims := from(t, w.Cluster, newUser(t, w.Cluster, 0, 0)) // without certificate and signature
 	self, err := usercert.New(certtest.New(t, "alice").Cert.Raw, strange)
 	require.Error(t, err, self)
 	selfCA := certtest.New(t, "alice")

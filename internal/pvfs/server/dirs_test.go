@@ -279,7 +279,7 @@ func TestAfterACrash(t *testing.T) {
 	mark(fmt.Sprintf("rmdir/%016x", uint64(d)), []byte{1})
 	again()
 
-	// The entries had moved, but the directory had not been told.
+	// The entries had moved, but the directory's record did not say so yet.
 	require.NoError(t, c.Store(there).Update(func(tx *store.Tx) error {
 		o, err := tx.Get(to)
 		if err != nil {

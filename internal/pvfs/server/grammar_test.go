@@ -32,7 +32,7 @@ type grammar struct {
 	rng          *rand.Rand
 	ep           *bmi.Endpoint // its address
 	user         *user
-	squashed     bool             // rules for its address squash it to nobody
+	squashed     bool             // the server's rules map its address to nobody
 	rightly      int              // answers with data that its group may read
 	handles      []proto.Handle   // all
 	objects      [][]proto.Handle // with their parts: datafiles or dirdata
@@ -298,7 +298,7 @@ func (g *grammar) keep(c proto.Capability) {
 
 // Sizes of one run of TestStrangersGrammar.
 const (
-	strangerRequests = 500 // between two checks of what must not change
+	strangerRequests = 500 // between two checks of the victims' objects
 	strangerLooks    = 6
 )
 
@@ -428,7 +428,7 @@ func newGrammar(t *testing.T, c *pvfstest.Cluster, v *victims, seed uint64, uid 
 	return g
 }
 
-// attack sends one request. The error says what the answer reveals.
+// attack sends one request. It returns an error if the answer reveals something that it must not.
 func (g *grammar) attack(v *victims) error {
 	h, req := g.request()
 	c := g.user.c

@@ -6,9 +6,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// The kind of another server. A server of ours can be told to remove a file whose name was removed here: it also removes the
-// datafiles, and checks who may remove the file. A stock server would do whatever a server asks. A server is asked when its kind
-// is first needed. The answer is dropped when the server stops answering, because another one may have its address then.
+// The kind of another server. If a name is removed here, a server of ours can be asked to remove the file: it also removes the
+// datafiles, and checks the rights to remove the file. A stock server would not check. A server is asked for its kind when the
+// kind is first needed. The answer is dropped when the server stops answering, because another server may get its address.
 const (
 	kindUnknown int32 = iota
 	kindAsked

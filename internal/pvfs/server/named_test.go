@@ -35,7 +35,7 @@ func TestRemoveOfRenamed(t *testing.T) {
 		l, err := alice.symlink(from, "l"+name, "target")
 		require.NoError(t, err)
 		for name, h := range map[string]proto.Handle{name: f, "d" + name: d, "l" + name: l} {
-			// Bob starts to rename it, as far as he can.
+			// Bob does the first steps of a rename. He has no right to the last one.
 			require.NoError(t, bob.link(his, name, h))
 			_, err = bob.unlink(from, name)
 			require.Equal(t, proto.EACCES, err)
@@ -44,7 +44,7 @@ func TestRemoveOfRenamed(t *testing.T) {
 				_, err = bob.unlink(his, name)
 				require.NoError(t, err)
 			}
-			// Alice does.
+			// Alice has the right to all steps.
 			require.NoError(t, alice.link(to, name, h))
 			require.Equal(t, from, madeIn(t, c, h))
 			_, err = alice.unlink(from, name)
@@ -122,7 +122,7 @@ func TestForgedNames(t *testing.T) {
 		for _, change := range []proto.NameChange{{Object: f, Dir: his, User: 6}, {Object: f, Dir: c.FS.Root, User: 6, Removed: true}} {
 			h := bob.header2(f)
 			h.Hints = append(h.Hints, change.Hint())
-			_, _ = bob.to(f, h, &proto.SetAttrReq{Handle: f, FS: bob.fs(), Cred: bob.cred}) // whatever it says
+			_, _ = bob.to(f, h, &proto.SetAttrReq{Handle: f, FS: bob.fs(), Cred: bob.cred}) // the answer does not matter
 		}
 		require.Equal(t, c.FS.Root, madeIn(t, c, f))
 	}

@@ -87,7 +87,7 @@ func (s *Server) call(ctx context.Context, server int, h *proto.Header, req prot
 	case errors.Is(err, errSilent):
 		s.log.Warn("another server does not answer", "server", s.fs.Servers[server].Alias, "err", err)
 	case errors.Is(err, proto.EPERM) && s.hasOtherKey(ctx, server):
-		return fmt.Errorf("%w: %w", proto.ESECURITY, err) // so that clients know that it is not their own request that was refused
+		return fmt.Errorf("%w: %w", proto.ESECURITY, err) // so that clients know that their own request was not at fault
 	}
 	return err
 }

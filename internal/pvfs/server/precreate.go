@@ -26,8 +26,8 @@ var errPoolEmpty = errors.New("internal/pvfs/server: no datafile is ready")
 // taken in the transaction that uses it.
 type pools struct {
 	mu       sync.Mutex
-	fetching map[int]bool // servers of which a batch is being fetched
-	warm     map[int]bool // servers whose pool was filled before: later batches are large
+	fetching map[int]bool // servers from which a batch is being fetched
+	warm     map[int]bool // servers whose pool has been filled once: later batches are large
 }
 
 // poolName is the store's name of the pool of a server's datafiles.

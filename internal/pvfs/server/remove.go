@@ -40,7 +40,7 @@ func (s *Server) batchRemove(q *query, req *proto.BatchRemoveReq) (*proto.BatchR
 		return nil, err
 	}
 	if !q.fromServer() && !q.administrator() {
-		return nil, proto.EACCES // nothing says in which directory they were
+		return nil, proto.EACCES // the request does not say in which directory the objects were
 	}
 	if len(req.Handles) < 1 || len(req.Handles) > proto.MaxHandles {
 		return nil, proto.EINVAL

@@ -151,7 +151,7 @@ func TestRemoveOfMoved(t *testing.T) {
 		name := fmt.Sprint("f", i)
 		f, err := alice.create(from, name, 0o600)
 		require.NoError(t, err)
-		// Bob claims that it is in his directory now.
+		// Bob claims that the file is in his directory now.
 		require.NoError(t, bob.link(his, name, f))
 		require.NoError(t, bob.unlinkMoved(his, name, f, his))
 		h := bob.header(his)

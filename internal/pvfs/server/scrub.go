@@ -31,7 +31,7 @@ func (s *Server) mayScrub(q *query) error {
 	return nil
 }
 
-// orderScrub starts or stops a scrub (proto.ScrubKey). EBUSY: one is under way.
+// orderScrub starts or stops a scrub (proto.ScrubKey). EBUSY: another scrub runs.
 func (s *Server) orderScrub(q *query, text []byte) (*proto.SetEattrResp, error) {
 	if err := s.mayScrub(q); err != nil {
 		return nil, err

@@ -95,7 +95,7 @@ type Server struct {
 	next    atomic.Uint32 // turns through the servers for new files
 	issued  atomic.Uint64 // certificates of users
 	changes atomic.Uint64 // requests that changed something and succeeded
-	untold  atomic.Int32  // notices under way in the background, see giveSurely
+	untold  atomic.Int32  // notices that a background goroutine still has to deliver, see giveSurely
 
 	ep    atomic.Pointer[bmi.Endpoint]
 	calls atomic.Pointer[rpc.Server]

@@ -30,7 +30,7 @@ const (
 	splitMoved   = 2
 )
 
-// splits are the dirdata objects whose next division has to wait.
+// splits has the dirdata objects whose next division must wait.
 type splits struct {
 	mu    sync.Mutex
 	after map[proto.Handle]time.Time

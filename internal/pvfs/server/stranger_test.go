@@ -14,7 +14,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// stranger is a user with only the rights of all users.
+// stranger is a user that has only the rights of every user.
 const stranger = 31337
 
 // TestStolenDatafiles: a user tries to make a metafile with the datafiles of another user's file, which would come with a

@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// source is what the server shows of itself while it serves. Its endpoint shows itself.
+// source returns what the server shows of itself while it serves. Its endpoint has its own source.
 func (s *Server) source() *watch.Source {
 	return &watch.Source{Counts: s.watchedCounts, Server: s.watched}
 }

@@ -36,7 +36,7 @@ type withdrawals struct {
 type withdrawal struct {
 	at    int64  // capabilities issued up to this time (ns) are void
 	ended int64  // the same for capabilities for open files
-	owner uint32 // whose capabilities stay valid
+	owner uint32 // the user whose capabilities stay valid
 	until int64  // when the withdrawal may be dropped, Unix seconds
 }
 

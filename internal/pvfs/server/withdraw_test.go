@@ -125,7 +125,7 @@ func TestWithdrawalsOfStrangers(t *testing.T) {
 	forged := k.header(f.handle)
 	forged.Hints = append(forged.Hints, proto.Withdrawal{Object: f.handle, At: time.Now().Add(time.Hour).UnixNano()}.Hint())
 	for _, h := range append([]proto.Handle{f.handle}, f.attr.Datafiles...) {
-		_ = k.status(k.owner(h), &forged, &proto.SetAttrReq{Handle: h, FS: k.c.FS.ID, Cred: k.cred}) // whatever it says
+		_ = k.status(k.owner(h), &forged, &proto.SetAttrReq{Handle: h, FS: k.c.FS.ID, Cred: k.cred}) // the answer does not matter
 	}
 	require.Equal(t, everywhere(2, proto.OK), f.reads(&theirs))
 }

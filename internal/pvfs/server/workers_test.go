@@ -16,7 +16,8 @@ import (
 // fewWorkersTimeout is for calls between servers: no machine needs that long for the work itself.
 const fewWorkersTimeout = 5 * time.Minute
 
-// TestFewWorkers: servers with hardly any workers, whose handlers constantly need each other, do not deadlock.
+// TestFewWorkers: servers with very few workers do not deadlock, although their handlers often call each
+// other.
 func TestFewWorkers(t *testing.T) {
 	opts := spread(2, 1, 2, 6)
 	opts.Server = func(_ int, cfg *server.Config) {

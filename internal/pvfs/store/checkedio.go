@@ -143,7 +143,8 @@ func (c *checked) writeRegion(s *scratch, p []byte, off int64) (n int, err error
 	return n, err
 }
 
-// settle gives blocks the right sums after a write that failed. If that fails too, nobody knows what the blocks have.
+// settle gives blocks the right sums after a write that failed. If that fails too, the contents of the blocks are not known, and
+// the sums are no longer trusted.
 func (c *checked) settle(s *scratch, first, count int64) error {
 	err := c.resum(s, first, count)
 	if err != nil {
@@ -190,7 +191,7 @@ func (c *checked) partOf(s *scratch, number int64) error {
 	return nil
 }
 
-// truncate sets the size. The blocks behind it lose their sums, and the last one gets the sum of what is left of it.
+// truncate sets the size. Blocks beyond it lose their sums, and the last block gets the sum of its remaining bytes.
 func (c *checked) truncate(size int64) error {
 	c.lockAll()
 	defer c.unlockAll()
@@ -214,7 +215,7 @@ func (c *checked) truncate(size int64) error {
 	return errors.Join(c.forget(size), c.resum(s, number, blocksum.Count(size%blocksum.Bytes)))
 }
 
-// forget removes the sums of blocks behind the end of a datafile of this size.
+// forget removes the sums of blocks beyond the end of a datafile of this size.
 func (c *checked) forget(size int64) error {
 	end := blocksum.Place(blocksum.Count(size))
 	if now, err := c.sums.Size(); err != nil || now <= end {
@@ -237,8 +238,8 @@ func (c *checked) inMemory(off int64, n int) bool {
 	return sums != nil && pagecache.Holds(sums, blocksum.Place(first), int((end-first)*blocksum.SumBytes))
 }
 
-// verify tells whether bytes that somebody else has read from the file match their sums. Those at both ends that are parts of blocks are
-// compared in the file. *DamageError.
+// verify checks bytes that others have read from the file against their sums. If p begins or ends within a block, that block is
+// read from the file to check it. The error is a *DamageError.
 func (c *checked) verify(p []byte, off int64) error {
 	if c.sums == nil {
 		return nil
@@ -263,7 +264,7 @@ func (c *checked) verify(p []byte, off int64) error {
 			if number*blocksum.Bytes >= end {
 				break
 			}
-			// It is a part of a block, or somebody writes to it, or it is damaged: reading it again tells.
+			// The block is not whole in p, or a write to it is in progress, or it is damaged. Reading it again shows which.
 			if _, err := c.readBlock(s.block[:], number); err != nil {
 				return err
 			}

@@ -113,7 +113,7 @@ func (s *Store) syncNow() error {
 	}
 	s.commitMu.Lock()
 	defer s.commitMu.Unlock()
-	if lost := s.lost.Load(); lost != nil { // by a commit that was under way
+	if lost := s.lost.Load(); lost != nil { // a commit that was in progress has failed
 		next.drop()
 		return *lost
 	}

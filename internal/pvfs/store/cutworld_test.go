@@ -332,7 +332,7 @@ func (w *cutWorld) step() {
 	case k < 23:
 		w.truncate(w.any())
 	case k < 25:
-		// All data is on the disk after that, but no caller was told so.
+		// All data is on the disk after that, but no caller knows it.
 		require.NoError(w.t, w.s.sealQuiet(w.s.files.pass.Add(1)-1))
 	case k < 27 || !w.opts.NoSyncMeta || w.rng.IntN(4) > 0:
 		w.sync()

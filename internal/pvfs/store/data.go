@@ -19,8 +19,8 @@ type Data struct {
 // Close, as with an open file.
 func (s *Store) OpenData(h proto.Handle) (*Data, error) { return s.OpenDataOf(h, 0, false) }
 
-// OpenDataOf is OpenData for who has rights to a metafile; 0 is anybody. EACCES: the datafile is another one's. A datafile that was made
-// ahead of need is nobody's, until somebody opens it to write.
+// OpenDataOf is OpenData for a request with rights to one metafile; 0 means rights to all. EACCES: the datafile belongs to
+// another metafile. A datafile that was made ahead of need belongs to no metafile until it is first opened to write.
 func (s *Store) OpenDataOf(h, metafile proto.Handle, writes bool) (*Data, error) {
 	f, err := s.files.acquire(h)
 	if err != nil {
@@ -73,7 +73,8 @@ func (d *Data) InMemory(off int64, n int) bool {
 	return !damaged
 }
 
-// Verify tells whether bytes that somebody has read from File match their checksums. EIO, a *DamageError: they do not, and are not to be used.
+// Verify checks bytes that were read from File against their checksums. EIO, a *DamageError: they do not match, and must not be
+// used.
 func (d *Data) Verify(p []byte, off int64) error {
 	if file := d.file.get(); file != nil {
 		if err := file.verify(p, off); err != nil {
@@ -122,7 +123,7 @@ func (d *Data) WriteAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// Truncate sets the size. EFBIG: beyond what the local file system can.
+// Truncate sets the size. EFBIG: the local file system has no files of this size.
 func (d *Data) Truncate(size int64) error {
 	if size < 0 {
 		return fault("truncate", d.file.h, syscall.EINVAL)

@@ -171,7 +171,7 @@ func (s *Store) removeBytes(dead []proto.Handle) {
 	}
 }
 
-// isDead reports whether the bytes of a datafile are to be removed.
+// isDead reports whether the bytes of a datafile must still be removed.
 func (s *Store) isDead(h proto.Handle) (is bool) {
 	err := s.View(func(t *Tx) error {
 		is = t.table(tDead).Get(handleKey(h)) != nil

@@ -33,14 +33,14 @@ type files struct {
 	max      int
 	readOnly bool
 	folders  [foldersMask + 1]folder
-	top      folder        // dir itself, which has their names
+	top      folder        // the directory dir, which contains the folders
 	boot     string        // the boot of the machine
 	writes   *writes       // nil: read-only
 	pass     atomic.Uint64 // number of the sealing pass
 
 	mu       sync.Mutex
 	all      map[proto.Handle]*file
-	marks    map[proto.Handle]*mark        // of datafiles whose sync failed
+	marks    map[proto.Handle]*mark        // for datafiles whose sync failed
 	owners   map[proto.Handle]proto.Handle // metafiles of datafiles that are not in the database yet
 	unsealed map[proto.Handle]*quiet       // datafiles whose sums are not sealed
 	idle     list.List                     // of *file, the most recently used in front
@@ -348,7 +348,7 @@ func (fl *files) unlinkLoneSums(h proto.Handle) (removed bool, err error) {
 		return false, err
 	}
 	defer fl.release(f)
-	f.mu.Lock() // nobody makes the files meanwhile
+	f.mu.Lock() // keeps others from making the files
 	defer f.mu.Unlock()
 	if f.get() != nil || fl.there(h) {
 		return false, nil

@@ -85,7 +85,7 @@ type pageWalk struct {
 	seen      []uint64 // a bit for each page with a reference to it
 	roots     []uint64 // of trees still to walk
 	buf       []byte   // for elements
-	room      uint64   // bytes of the page whose header was read last, with its overflow pages
+	room      uint64   // bytes of the page whose header was read last, including its overflow pages
 	long      error    // a page or a key goes beyond the end
 }
 

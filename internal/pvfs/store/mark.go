@@ -29,7 +29,7 @@ type mark struct {
 	again    []piece // rewritten parts of left, in order and separate
 	recorded bool    // the mark is in the database
 
-	logged atomic.Bool // that it is not
+	logged atomic.Bool // a failure to record it was logged
 }
 
 // A piece is the bytes from one offset up to another, exclusive.

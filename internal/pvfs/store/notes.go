@@ -5,8 +5,7 @@ import bolt "go.etcd.io/bbolt"
 // Notes are records of the store itself without contents. The start after a power loss makes them in its first transaction. Each
 // stays, over any number of starts, until what it asks for was done.
 var (
-	// wentBackKey: the store is in an older state than the one in which it was left. Its server must know that, because other
-	// servers have not gone back with it.
+	// wentBackKey: the store has returned to an older state. Its server must know, because the other servers have not.
 	wentBackKey = []byte("went back")
 
 	// unsweptKey: there may be files that belong to nothing, see sweep.

@@ -23,7 +23,7 @@ const (
 	unsealedMax = 1 << 20
 )
 
-// quiet tells when a datafile was written last.
+// quiet records when a datafile was last written.
 type quiet struct {
 	pass atomic.Uint64 // of sealing, the last one before the end of that write
 }
@@ -171,7 +171,7 @@ func (s *Store) sealAll() {
 	}
 }
 
-// sealed logs why sealing failed. Sums are trusted all the same as long as the machine runs.
+// sealed logs why sealing failed. Until the machine stops, the sums are trusted nevertheless.
 func (s *Store) sealed(err error) {
 	if err != nil {
 		s.log.Warn("store: checksums of datafiles could not be sealed", "dir", s.dir, "err", err)

@@ -116,8 +116,8 @@ type Store struct {
 	closed   bool
 	broken   error          // why no more updates are possible
 	stuck    bool           // a transaction did not end, so the database cannot be closed
-	unlinked []proto.Handle // datafiles whose bytes were removed; their records go with the next group
-	removals []removal      // datafiles whose bytes are removed when the commit that removed them is on the disk
+	unlinked []proto.Handle // datafiles whose bytes were removed; the next group removes their records
+	removals []removal      // datafiles whose bytes are removed once the commit of their removal is on the disk
 
 	stop     chan struct{}
 	done     sync.WaitGroup

@@ -14,12 +14,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// sumsSuffix is what the names of files with checksums end with, in place of dataSuffix.
+// sumsSuffix ends the names of files with checksums. It replaces dataSuffix.
 const sumsSuffix = ".sums"
 
 // regionBytes is the part of a datafile that one lock guards. A region is a whole number of blocks.
 const (
-	regionBytes  = 256 << 10 // fits the cache of a processor's core: what was compared is moved from there
+	regionBytes  = 256 << 10 // fits into the cache of a core, from where compared bytes are copied on
 	regionBlocks = regionBytes / blocksum.Bytes
 	regionLocks  = 16 // regions take them in turn
 )
@@ -97,7 +97,7 @@ func (fl *files) check(h proto.Handle, data disk.File, made bool) (*checked, err
 	if err != nil {
 		return nil, errors.Join(err, sums.Close())
 	}
-	if fl.readOnly && !c.trusted.Load() { // nobody can give a block another sum
+	if fl.readOnly && !c.trusted.Load() { // read-only: no process can correct the sums
 		c.sums = nil
 		return c, sums.Close()
 	}
@@ -118,7 +118,7 @@ func (c *checked) readHeader() error {
 	if err != nil {
 		return err
 	}
-	if allZero(b[:n]) { // a loss of power left no more, or the store is of an older version
+	if allZero(b[:n]) { // only this was left after a loss of power, or the store is of an older version
 		size, err := c.data.Size()
 		switch {
 		case err != nil:
@@ -132,7 +132,7 @@ func (c *checked) readHeader() error {
 	}
 	header, err := blocksum.ParseHeader(b[:n])
 	if err != nil || header.Handle != uint64(c.h) {
-		// The sums still tell what is damaged. The next write makes the header anew, as that of a sealed file.
+		// The sums still show damage. The next write makes a new header, for a sealed file.
 		c.fl.store.log.Error("store: damaged header of checksums", "handle", c.h, "file", c.fl.sumsPath(c.h), "err", err)
 		header.State = blocksum.Sealed
 		c.headless.Store(true)

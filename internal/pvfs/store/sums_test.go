@@ -23,7 +23,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// A sumsWorld is a datafile in a store, and what it should have.
+// A sumsWorld is a datafile in a store, and its expected contents.
 type sumsWorld struct {
 	t    *testing.T
 	rng  *rand.Rand
@@ -107,7 +107,7 @@ func (w *sumsWorld) same() {
 	require.True(w.t, bytes.Equal(w.data, got[:len(w.data)]))
 }
 
-// scrub returns what is found.
+// scrub returns the damage that a scrub finds.
 func (w *sumsWorld) scrub() (found []Damage) {
 	w.t.Helper()
 	require.NoError(w.t, w.s.Scrub(context.Background(), ScrubOptions{Found: func(d Damage) { found = append(found, d) }}))
@@ -128,7 +128,8 @@ func flip(t *testing.T, path string, bit int64) {
 	require.NoError(t, f.Close())
 }
 
-// TestSums: whatever is written and cut off, in whatever pieces the disk takes it, bytes match their sums, also in the next run.
+// TestSums: after random writes and truncations, with writes that the disk takes in pieces, all bytes match their sums, also
+// after the store is opened again.
 func TestSums(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		w := newSumsWorld(t, seed, nil)
@@ -234,7 +235,7 @@ func TestKilledWrites(t *testing.T) {
 	require.Positive(t, damaged, "the test sees what the table is for")
 }
 
-// plan copies the store when it is told, before a change of a file.
+// plan copies the store before a change of a file, when now returns true.
 func (w *sumsWorld) plan(now func() bool, to string) disktest.Plan {
 	return func(op disktest.Op, path string) error {
 		if op != disktest.Write && op != disktest.Truncate || !strings.Contains(path, dataName) {
@@ -364,7 +365,7 @@ func TestFlippedHeaders(t *testing.T) {
 	}
 }
 
-// TestLostEnd: bytes that a file lost behind its end are found.
+// TestLostEnd: a scrub finds that a file has lost bytes at its end.
 func TestLostEnd(t *testing.T) {
 	w := newSumsWorld(t, 1, nil)
 	b := bytes.Repeat([]byte{7}, 3*regionBytes)

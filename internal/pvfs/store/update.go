@@ -17,7 +17,7 @@ const groupMax = 512
 type update struct {
 	f    func(*Tx) error
 	err  error
-	dead []proto.Handle // datafiles whose bytes are to be removed now
+	dead []proto.Handle // datafiles whose bytes must be removed now
 	turn chan bool      // true: lead the next group; false: the update is done
 }
 

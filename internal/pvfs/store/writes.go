@@ -14,11 +14,12 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// A block and its checksum are in two files, and a server that is killed may have written the one and not the other. So the numbers of the
-// blocks that are being written are in a table, a file that is mapped: the kernel keeps what a killed process stored there. The server that
-// starts next gives these blocks the sums of the bytes that they have. Whether they have the new bytes or the old ones or some of both, nobody was told.
+// A block and its checksum are in two files, and a killed server may have written only one of them. So the numbers of the blocks
+// that are being written are in a table, which is a mapped file: the kernel keeps what a killed process stored there. The next
+// server gives these blocks the sums of the bytes that they contain. These may be the new bytes, the old ones, or some of both:
+// no client was told that the write succeeded.
 //
-// After a loss of power the table says nothing. What holds then does not depend on it, so it is never synced, and is not behind the seam of package disk.
+// After a loss of power the table is ignored, so it is never synced, and does not go through package disk.
 type writes struct {
 	table []byte
 	free  chan int // slots

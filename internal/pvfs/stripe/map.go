@@ -39,7 +39,7 @@ type Map interface {
 	Logical(datafile int, phys int64, n int) int64
 	// Run is how many bytes from phys on are contiguous both in the datafile and in the file.
 	Run(datafile int, phys int64, n int) int64
-	// Size is the size of the file whose datafiles have these sizes, bytes.
+	// Size is the size in bytes of a file whose datafiles have the given sizes.
 	Size(sizes []int64) int64
 	// Cut is the size of a datafile after the file was truncated to size, which is how many of the file's first size bytes are on
 	// it.

@@ -110,8 +110,8 @@ func (v *variable) StripSize() int64 {
 	return v.strips[0].size
 }
 
-// Check: datafiles beyond those of the strips stay empty. A single datafile has all bytes in order, as in every distribution: its
-// file is still to get the others.
+// Check accepts more datafiles than the strips name; the additional ones stay empty. It also accepts a single datafile, which has
+// all bytes in order: its file has not got the other datafiles yet.
 func (v *variable) Check(n int) error {
 	if n != 1 && n < len(v.share) {
 		return fmt.Errorf("%w: %s over %d datafiles in a file of %d", ErrParameters, proto.DistVar, len(v.share), n)

@@ -66,7 +66,7 @@ type simNode struct {
 // A simPeer is an address that an endpoint has.
 type simPeer struct {
 	addr bmi.Addr
-	name string   // whose address it is
+	name string   // of the endpoint that has the address
 	node *simNode // which life of that endpoint; nil if it was looked up
 	gone bool     // it is no longer usable
 	// Posted by the owner of the address, by tag: only these are balanced at
@@ -77,7 +77,7 @@ type simPeer struct {
 // simTags is the number of tags in use.
 const simTags = 3
 
-// A simMessage is what was sent.
+// A simMessage is a message that was sent.
 type simMessage struct {
 	id         uint64
 	from       *simNode
@@ -155,7 +155,7 @@ func (n *simNode) pick() *simPeer {
 	return n.peers[n.s.rng.IntN(len(n.peers))]
 }
 
-// simByte is what is at a place of a message.
+// simByte is the byte at an offset of a message.
 func simByte(id uint64, at int) byte {
 	if at < 8 {
 		return byte(id >> (8 * at))
@@ -208,7 +208,7 @@ func (n *simNode) send(p *simPeer, unexpected bool) *simOp {
 	return o
 }
 
-// inFile puts bytes into the storm's file, behind those of others.
+// inFile appends bytes to the storm's file.
 func (s *storm) inFile(buf []byte) bmi.FileRange {
 	if s.file == nil {
 		file, err := os.Create(filepath.Join(s.TempDir(), "file"))

@@ -198,7 +198,7 @@ func (s *storm) close(n *simNode) {
 	require.LessOrEqual(s, s.w.sim.Now()-before, closeMax, "Close must come to an end")
 }
 
-// drop drops an address: what is pending with it completes at once.
+// drop drops an address. Operations pending with it complete at once.
 func (n *simNode) drop(p *simPeer) {
 	require.NoError(n.s, n.ep.DropAddr(p.addr))
 	p.gone = true
@@ -324,7 +324,7 @@ func (s *storm) lastOne(last *simNode) {
 	next := s.w.sim.Now()
 	s.within("operations with the dead fail", recoverMax, func() bool {
 		if s.w.sim.Now() >= next && s.w.sim.Now() < end-tcp.ConnectTimeout-time.Second {
-			last.greet() // or nobody would notice
+			last.greet() // otherwise no node would notice that the others are dead
 			next += time.Second
 		}
 		return len(last.ops) == 0
@@ -401,7 +401,7 @@ func TestCloseUnderFire(t *testing.T) {
 	s := newStorm(t, 1, func(_ *rand.Rand, o *simstack.Options, _ *tcp.Options) { o.Spurious = 1 })
 	n := s.nodes[0]
 	s.crash(s.nodes[1])
-	n.greet() // to somebody who does not answer
+	n.greet() // to a node that does not answer
 	s.close(n)
 }
 
@@ -424,7 +424,7 @@ func TestRoom(t *testing.T) {
 		}
 		early := func() int { return to.ep.Stats().Methods[0].EarlyMessages }
 		for i, tag := range tags {
-			want := min(kept+1, len(tags)-i) // and one of which there is only the header
+			want := min(kept+1, len(tags)-i) // the kept messages, and one whose header alone was read
 			s.within("as many came as there is room for", quietMax, func() bool { return early() == want })
 			for end := s.w.sim.Now() + 5*time.Second; s.w.sim.Now() < end; s.turn() {
 				require.LessOrEqual(s, early(), want, "kept without room for it")

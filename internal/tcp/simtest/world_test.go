@@ -48,7 +48,7 @@ func (simDriver) Open(ctx context.Context, cfg bmi.MethodConfig) (bmi.Method, er
 // simWorld is the world of a subject: every endpoint has its own machine.
 type simWorld struct {
 	seed   uint64
-	rng    *rand.Rand // of what the test does
+	rng    *rand.Rand // for the choices of the test
 	sim    *sim.World
 	net    *simstack.Network
 	names  map[string]netip.AddrPort

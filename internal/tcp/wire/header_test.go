@@ -60,7 +60,7 @@ func TestCapturedMessages(t *testing.T) {
 		modes[h.Mode] = true
 		if v.Name == "tag_high_request" {
 			assert.EqualValues(t, 7, h.Tag)
-			h = Header{} // the upper half of this tag is not that of a tag of ours
+			h = Header{} // our tags never have this upper half
 		} else {
 			assert.Equal(t, v.Bytes[:HeaderLen], h.Append(nil), "%s: we say it in other bytes", v.Name)
 		}

@@ -94,7 +94,7 @@ func (c *clocks) solve() error {
 	return nil
 }
 
-// shift is what is added to the times of a file.
+// shift is the duration to add to the times of a file.
 func (c *clocks) shift(file int, h *Header) time.Duration {
 	return h.Monotonic + c.machines[c.of[file]].Offset
 }

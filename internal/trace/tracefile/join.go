@@ -20,7 +20,7 @@ type Joined struct {
 	Files    int         `json:"files"`
 	Events   int         `json:"events"`
 	Messages int         `json:"messages"` // with both ends
-	Ignored  int         `json:"ignored"`  // ends of messages beyond the limit, for which no other end was looked for
+	Ignored  int         `json:"ignored"`  // ends of messages beyond the limit, which were not matched
 	Lossy    int         `json:"lossy"`    // files that have lost events
 	Cut      int         `json:"cut"`      // files whose process was killed while it wrote
 	Hosts    []HostClock `json:"hosts"`
@@ -77,7 +77,7 @@ type joiner struct {
 	did     Joined
 }
 
-// read looks at all files for the first time.
+// read is the first pass over all files.
 func (j *joiner) read(names []string) error {
 	for file, name := range names {
 		r, err := Each(name, func(r *Reader, number int, e *Event) error {
@@ -125,7 +125,7 @@ func (j *joiner) writeHeader(w *eventWriter, base time.Duration) {
 	}
 }
 
-// copy writes the events of a file, as those of process file+1.
+// copy writes the events of a file as events of process file+1.
 func (j *joiner) copy(w *eventWriter, file int, name string, shift time.Duration) error {
 	h, pid, marks := j.headers[file], int64(file+1), j.marks[file]
 	w.meta(pid, "process_name", "name", fmt.Sprintf("%s (process %d)", h.Title(), h.PID))

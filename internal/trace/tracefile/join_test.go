@@ -88,7 +88,7 @@ func TestHostsInARow(t *testing.T) {
 	}, did.Hosts)
 }
 
-// TestOneMachine: files of one machine have one clock, whatever messages say.
+// TestOneMachine: files of one machine have one clock, even if messages suggest a difference.
 func TestOneMachine(t *testing.T) {
 	p, q := node("0", 0), node("0", 0)
 	q.Monotonic += int64(3 * ms)
@@ -107,7 +107,7 @@ func TestOneMachine(t *testing.T) {
 	}
 }
 
-// TestClientsWithoutAddresses: clients are told apart by what they sent, if they sent something different.
+// TestClientsWithoutAddresses: clients are distinguished by their messages, if these differ.
 func TestClientsWithoutAddresses(t *testing.T) {
 	server := newWriter(t, node("0", 0), "tcp://s:1")
 	var clients []string

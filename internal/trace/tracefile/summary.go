@@ -54,7 +54,7 @@ type Slow struct {
 	Result  string        `json:"result,omitempty"`
 }
 
-// A Wait is what a process spent on operations of one name with one peer.
+// A Wait is the time that a process spent on operations of one name with one peer.
 type Wait struct {
 	Process string        `json:"process"`
 	Name    string        `json:"name"`

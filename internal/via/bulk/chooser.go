@@ -26,7 +26,7 @@ const (
 	// doubles the number.
 	trialsApartMin = 8
 	trialsApartMax = 1024
-	// gainMin is what the other way has to save: a tenth.
+	// gainMin is the share of the cost that the other way must save: a tenth.
 	gainMin = 0.1
 	// worseMax is how much dearer the present way may become before the other one is tried again: by a half.
 	worseMax = 1.5
@@ -88,7 +88,7 @@ func (c *Chooser) Moved(size int, w Way, took time.Duration) {
 		h.since++
 		if h.since >= max(h.apart, trialsApartMin) || h.known > 0 && h.cost[h.best] > worseMax*h.known {
 			h.trial = trialMessages
-			h.cost[h.other()] = 0 // what it was before is of no interest
+			h.cost[h.other()] = 0 // the old cost is not used any more
 		}
 	}
 }

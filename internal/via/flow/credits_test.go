@@ -25,7 +25,7 @@ type packet struct {
 	returned int
 }
 
-// side is one side of a connection, with what it has to send and what comes to it in order.
+// side is one side of a connection: the packets that it has to send, and those that are on their way to it, in order.
 type side struct {
 	c                  Credits
 	in                 []packet
@@ -168,7 +168,8 @@ func (p *pair) conserved() error {
 	return nil
 }
 
-// stuck looks at a state in which no packet is under way, and no user comes or goes any more.
+// stuck returns an error if something waits for ever in a state in which no packet is under way and no user comes or goes any
+// more.
 func (p *pair) stuck() error {
 	for i := range p.s {
 		if p.s[i].controls > 0 {
@@ -224,8 +225,8 @@ func start(l plan) *pair {
 // least is wire.CreditsMin.
 const least = 8
 
-// TestEveryOrder: whatever the order of events, no credit is lost or invented, every control packet arrives although messages are not taken,
-// and every message is sent unless nobody takes any.
+// TestEveryOrder: in every order of events, no credit is lost or invented, every control packet arrives even if messages are not
+// taken, and every message is sent if the receiver takes messages.
 func TestEveryOrder(t *testing.T) {
 	for _, l := range []plan{
 		{granted: least, messages: 5, controls: 1},

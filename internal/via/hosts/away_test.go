@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// endsWithin is how soon operations end whose peer is silent, in the soak tier: the time
-	// after which it counts as gone, and room for a busy machine.
+	// endsWithin is the time within which operations with a silent peer end, in the soak tier: the
+	// time after which the peer counts as gone, and some more for a busy machine.
 	endsWithin = 8 * time.Second
 	// longCut is longer than a peer may be silent.
 	longCut = 6 * time.Second
@@ -70,7 +70,7 @@ func TestKilledAndRestarted(t *testing.T) {
 	}
 }
 
-// TestKilled kills the receiver, and nobody comes for a while.
+// TestKilled kills the receiver. It has no successor for a while.
 func TestKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("soak: it waits seconds for a real time-out; TestSimUDPPartition of internal/via/simtest has it in virtual time")

@@ -151,11 +151,11 @@ type conversation struct {
 	count int
 }
 
-// conversations counts those of all tests.
+// conversations counts the conversations of all tests.
 var conversations atomic.Uint32
 
-// converse has processes talk, each with each other one that the way between them
-// tells how to reach. What t leaves open is chosen here.
+// converse makes each process talk with all others. way returns the address at which from reaches to, or "" if
+// to must connect. converse sets the fields of the Talks that the caller leaves open.
 func converse(t *testing.T, all []*process, way func(from, to int) string, talks ...Talk) *conversation {
 	t.Helper()
 	c, first := &conversation{t: t, all: all}, tags*bmi.Tag(conversations.Add(1))
@@ -206,7 +206,7 @@ func (c *conversation) end(i int) *Told {
 	return c.calls[i].Reply.(*Told)
 }
 
-// well waits for the end of all talks, of which nothing may have failed.
+// well waits for the end of all talks, and requires that nothing has failed.
 func (c *conversation) well() {
 	c.t.Helper()
 	received := 0

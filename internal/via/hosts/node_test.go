@@ -18,12 +18,12 @@ import (
 type Node struct {
 	ep    *bmi.Endpoint
 	moved atomic.Uint64 // messages received, ever
-	limit chan limit    // for the open Talk that is under way
+	limit chan limit    // for the open Talk in progress
 }
 
 // A limit is a count of messages for an open Talk, which answers with those that it has posted.
 type limit struct {
-	count  int // 0: no more than are posted, for now
+	count  int // 0: post nothing more for now
 	posted chan int
 }
 
@@ -35,7 +35,7 @@ func (n *Node) Limit(count int, posted *int) error {
 	return nil
 }
 
-// serve does what the test says until it says nothing more.
+// serve executes the calls of the test until the test closes the connection.
 func serve() error {
 	s := rpc.NewServer()
 	n := &Node{limit: make(chan limit)}

@@ -34,8 +34,8 @@ func udpPorts(t *testing.T, h *netns.Host) (ports []uint16) {
 	return ports
 }
 
-// between puts a relay on a host of its own between two processes, of which the
-// first reaches the second by it alone.
+// between puts a relay between two processes, on a third host. The first process reaches the second
+// only through the relay.
 func between(t *testing.T, mode string, there, back relay.Way) (all []*process, r *relay.Relay, way func(from, to int) string) {
 	t.Helper()
 	hosts := netns.New(t, netns.Options{Hosts: 3, Join: netns.Switch}).Hosts
@@ -118,8 +118,8 @@ func TestBadNetwork(t *testing.T) {
 	}
 }
 
-// TestOneWayThroughTranslation: the second sends much before the first, which is behind
-// something that changes addresses, has sent anything on the data lane.
+// TestOneWayThroughTranslation: the first process is behind a translator of addresses. The second
+// one sends much before the first has sent anything on the data lane.
 func TestOneWayThroughTranslation(t *testing.T) {
 	t.Parallel()
 	for name, w := range map[string]relay.Way{"good": {}, "loss": {Loss: 0.2}} {

@@ -13,14 +13,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// A Talk is a number of messages each way between a node and its partners. Each message
-// has its own bytes, which follow from who sends it to whom and its number.
+// A Talk is a number of messages each way between a node and its partners. The bytes of a message depend on its
+// sender, its receiver and its number.
 type Talk struct {
 	Me       int
 	Partners []Partner
 	Seed     uint64
-	// Tag is the first of those that messages are spread over. Messages that are left of
-	// a Talk that failed arrive in vain if nobody uses theirs again.
+	// Tag is the first of the tags of the messages. No other Talk may use these tags: messages of a failed Talk
+	// may still arrive under them.
 	Tag bmi.Tag
 	// Send and Recv are the sizes of messages each way, in turn.
 	Send, Recv []int
@@ -56,11 +56,11 @@ type Told struct {
 	Slow time.Duration
 }
 
-// patience is how long a send may be pending after a failure: the time after which
-// nobody answers who is connected to anew, and some more.
+// patience is how long a send may be pending after a failure: a little longer than a new attempt to connect takes
+// to time out.
 const patience = 6 * time.Second
 
-// tags are as many as a partner's messages are spread over.
+// tags is the number of tags that a partner's messages use.
 const tags = 4
 
 // talk is a Talk under way.
@@ -228,7 +228,7 @@ func (x *talk) turn() error {
 		return err
 	}
 	for _, c := range x.out[:k] {
-		// First of all: what is posted after a failure would meet whoever comes next.
+		// This comes first: an operation posted after a failure would go to the next process at that address.
 		if c.Err != nil && x.failedAt.IsZero() {
 			x.failed(c.Err)
 		}
@@ -269,7 +269,7 @@ func (x *talk) giveUp() {
 	}
 	for _, pending := range x.pending {
 		for o := range pending {
-			_ = x.c.Cancel(o.id) // one that completed meanwhile is not pending any more
+			_ = x.c.Cancel(o.id) // fails if the operation has completed meanwhile
 		}
 	}
 }
@@ -288,7 +288,7 @@ func (x *talk) fail(err error) {
 	}
 }
 
-// ended holds a message against what was sent.
+// ended compares a received message with the one that was sent.
 func (x *talk) ended(o *op, size int) error {
 	if !o.recv {
 		o.p.sent++

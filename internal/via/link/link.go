@@ -34,7 +34,7 @@ type Links struct {
 	depth       int // receives of each link
 	reliability nic.Reliability
 	ids         *peer.IDs[*channel]
-	vis         int // that exist, also those on their way out
+	vis         int // VIs that exist, including those that are being closed
 	underWay    int // packets that the NIC has not finished
 	oldTags     []vipl.ProtectionTag
 }
@@ -49,7 +49,7 @@ type Link struct {
 	heard     bool  // something has arrived since Heard was asked
 	waits     bool  // the consumer wants to know of credits that come back
 	stalled   bool  // in Links.stalled
-	causeWait uint8 // Polls in which a broken link may still learn why it broke
+	causeWait uint8 // Polls left in which a broken link may still learn why it broke
 	reads     bool  // both sides may read memory
 	writes    bool  // both sides may write memory
 	sendSeq   uint32
@@ -81,13 +81,13 @@ type channel struct {
 	tag      vipl.ProtectionTag
 	ownTag   bool
 
-	id         peer.ID // by which the peer marks what it sends
+	id         peer.ID // the id by which the peer marks its packets
 	generation uint32
 
 	recvs    []nic.Descriptor
 	credits  int             // receives posted at first: the peer's credits
 	unposted *nic.Descriptor // receives that the NIC had no room for, linked by Next; their credits are owed once they are posted
-	memory   *vipl.Memory    // under recvs, if the NIC does not lend buffers
+	memory   *vipl.Memory    // the memory of recvs, if the NIC does not lend buffers
 }
 
 // A Consumer handles what happens to the links of an endpoint. Poll calls it, except
@@ -153,7 +153,7 @@ func (l *Link) ID() peer.Link { return l.id }
 // PacketBytes is the largest body of one packet, in bytes.
 func (l *Link) PacketBytes() int { return int(l.packetBytes) }
 
-// Terms are what the peer is told of this side; Eager is the consumer's.
+// Terms returns what the handshake tells the peer about this side. The consumer sets Eager.
 func (l *Link) Terms() wire.Terms {
 	caps := &l.channel.links.caps
 	t := wire.Terms{PeerID: uint32(l.myID), Credits: uint32(l.channel.credits), MTU: uint32(caps.MTUBytes)}
@@ -194,7 +194,7 @@ func (l *Link) TakeCause() error {
 // CreditsSent is how many CREDIT packets were sent, over this connection and earlier ones.
 func (l *Link) CreditsSent() uint64 { return l.creditsSent }
 
-// port is what the provider knows of the present connection; nil while there is none.
+// port returns the provider's port of the present connection, or nil.
 func (l *Link) port() nic.Port {
 	if l.channel == nil {
 		return nil

@@ -15,9 +15,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/peer"
 )
 
-// TestPackets: whatever the NICs can do, and however long they take, packets arrive in
-// the order in which they were sent, with what was in them, memory that was lent comes
-// back once, and credits that are withheld stop only messages.
+// TestPackets: with NICs of any capabilities and delays, packets arrive unchanged and in the order in which they were sent, lent
+// memory comes back once, and withheld credits stop only messages.
 func TestPackets(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		rng := sim.New(sim.Options{Seed: seed}).Rand()

@@ -84,10 +84,10 @@ func (ls *Links) NowBytes() int {
 // UnderWay is how many packets the NIC has not finished with.
 func (ls *Links) UnderWay() int { return ls.underWay }
 
-// Live is how many connections there are, those on their way out included.
+// Live is the number of connections, including those that are being closed.
 func (ls *Links) Live() int { return ls.vis }
 
-// CanonicalAddr is the one name that the NIC has for what name stands for.
+// CanonicalAddr returns the canonical form of a name, as the NIC defines it.
 func (ls *Links) CanonicalAddr(name string) (string, error) {
 	if n, ok := ls.Device().(nic.Namer); ok {
 		return n.CanonicalAddr(name)

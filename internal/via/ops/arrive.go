@@ -9,10 +9,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/matchbits"
 )
 
-// Arrived handles one packet (link.Consumer). If body is shared the peer can still write to
-// it, so what is checked is read once, and what is kept is copied. The credits of
-// messages that are not taken at once are withheld while too many wait, those of other
-// packets never, because they end transfers under way.
+// Arrived handles one packet (link.Consumer). If body is shared the peer can still write to it, so
+// values are read once and then checked, and bytes are copied before they are kept. While too many
+// messages wait, the credits of messages that are not taken at once are withheld. Credits of other
+// packets never are, because those packets end transfers.
 func (o *Ops) Arrived(l *link.Link, h wire.Header, body []byte, shared bool) (withhold bool, err error) {
 	r, kind := l.Owner().(*Peer), h.Bits.Type()
 	if !l.Open() && !r.Ready() && !kind.Connects() && kind != matchbits.TypeCancel {

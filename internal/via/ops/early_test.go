@@ -11,10 +11,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/matchbits"
 )
 
-// TestEarlyAnnouncementsAreBounded: what is kept of announcements without a receive
-// counts as what is kept of messages does, so a peer that sends them as long as it has
-// credits is held to the same limit. What they announce does not count: it is still
-// with the peer.
+// TestEarlyAnnouncementsAreBounded: announcements without a receive count towards the limit of early
+// messages, so a peer that sends only announcements is held to it, too. The announced bytes do not count:
+// they are still in the peer's memory.
 func TestEarlyAnnouncementsAreBounded(t *testing.T) {
 	g := newRig(t)
 	g.connect(t)
@@ -36,7 +35,7 @@ func TestEarlyAnnouncementsAreBounded(t *testing.T) {
 	assert.Greater(t, count*kept, EarlyBytesMaxPerPeer)
 	assert.LessOrEqual(t, count*kept, limit+kept, "bytes kept of %d announcements", count)
 
-	// Whichever way they leave, they leave nothing behind.
+	// Both ways of removing announcements free their memory.
 	var ended []error
 	for range count / 2 {
 		g.post(bmi.KindRecv, 1, &ended)

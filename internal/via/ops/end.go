@@ -24,7 +24,8 @@ func (o *Ops) Ended(p *peers.Peer, reason peer.Reason, err error) {
 		o.inbox.DropEarly(&r.inbox)
 	}
 	if r.Dropped() || r.OtherUser() {
-		// Another user's peer cannot be answered, and the messages of strangers must not add up.
+		// A peer of another user cannot be answered once it is gone, and its messages must not
+		// accumulate.
 		o.inbox.DropHeld(&r.inbox)
 	}
 }
@@ -32,7 +33,7 @@ func (o *Ops) Ended(p *peers.Peer, reason peer.Reason, err error) {
 // fail ends one operation, at once or when its memory is free.
 func (o *Ops) fail(s *opState, err error) {
 	if s.err != nil {
-		err = s.err // it was cancelled, or its file failed: it is why the others fail
+		err = s.err // it was cancelled, or its file failed, which is also why the other operations fail
 	}
 	switch s.phase {
 	case phaseSending, phaseLarge:

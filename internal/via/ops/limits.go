@@ -38,8 +38,7 @@ const (
 	EarlyBytesMaxOtherUser    = 256 << 10
 	EarlyMessagesMaxOtherUser = 512
 
-	// RDMAChunkBytes is what one RDMA descriptor moves at most, and
-	// RDMAPollBytes what one Poll moves at most for all peers.
+	// RDMAChunkBytes limits the bytes of one RDMA descriptor, RDMAPollBytes those that one Poll moves for all peers.
 	RDMAChunkBytes = 256 << 10
 	RDMAPollBytes  = 2 << 20
 

@@ -23,7 +23,7 @@ type Ops struct {
 	inbox      *inbox.Inbox
 	caps       nic.Caps
 	eagerBytes int
-	splitBytes int // size from which both sides move a half each of a large message
+	splitBytes int // from this size on, each side moves half of a large message
 	nowBytes   int // largest message that may leave without a descriptor; < 0: none
 	polls      uint
 	budget     int // bytes of large messages that this Poll may still move
@@ -49,14 +49,14 @@ type Ops struct {
 type Peer struct {
 	// What every message touches comes first.
 	oneBytes   int32               // largest message that goes as one packet, in bytes
-	eagerBytes int32               // largest message without RTS, in bytes; anew with each connection
+	eagerBytes int32               // largest message without RTS, in bytes; each connection sets it
 	sends      queue.List[opState] // waiting to be sent, in post order
 	inbox      inbox.Peer
 	peers.Peer
 
 	arriving *parts              // an eager message of several packets that is arriving; nil: none
 	movers   []*opState          // moves in DATA packets, waiting for a credit
-	all      queue.List[opState] // everything not completed but what is in the inbox
+	all      queue.List[opState] // all operations that have not completed, except those in the inbox
 }
 
 // An exposure is memory that is open to a peer (bmi.Exposure).
@@ -71,7 +71,7 @@ type phase uint8
 const (
 	// phaseSendQueued: in Peer.sends, waiting for READY, a credit or room.
 	phaseSendQueued phase = iota + 1
-	// phaseSending: every packet was given to the NIC, which has not finished.
+	// phaseSending: the NIC has all packets, and has not finished with them.
 	phaseSending
 	// phasePostponed: a receive that was posted in DISCONNECT, and waits for INIT.
 	phasePostponed

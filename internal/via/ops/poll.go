@@ -14,7 +14,7 @@ type Config struct {
 	peers.Config
 	Host       bmi.Host
 	EagerBytes int    // the largest message that is sent without asking; less if the NIC's packets are small
-	SplitBytes int    // size from which both sides move a half each of a large message
+	SplitBytes int    // from this size on, each side moves half of a large message
 	Secret     uint64 // the seed of the match table
 }
 

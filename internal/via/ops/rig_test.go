@@ -25,7 +25,7 @@ type rig struct {
 	*Ops
 	peer *Peer
 	nic  *idleNIC
-	tag  uint32 // of what arrives, and of what is posted
+	tag  uint32 // of arriving packets and of posted operations
 }
 
 func newRig(t testing.TB) *rig {
@@ -55,8 +55,8 @@ func (g *rig) connect(t testing.TB) {
 	r.Link.Opened(1, credits)
 }
 
-// arrive lets the peer's next packet arrive, with the credits of what was sent to it, and
-// returns the credits that it gets back.
+// arrive delivers the peer's next packet, which returns the credits of packets sent to the peer.
+// The result is the number of credits that the peer gets back.
 func (g *rig) arrive(t testing.TB, kind matchbits.Type, body []byte) (credits int) {
 	n := g.nic
 	n.seq++

@@ -14,7 +14,7 @@ func (ps *Peers) Drop(record bmi.Peer) {
 	p.dropped, p.refusing = true, true
 	ps.unlist(p)
 	ps.Step(p, peer.Event{Kind: peer.EventDisconnect, Reason: peer.ReasonDropped})
-	ps.fail(p, peer.ReasonDropped, false) // what the machine does not know of
+	ps.fail(p, peer.ReasonDropped, false) // operations that the machine does not know
 	ps.MaybeForget(p)
 }
 

@@ -53,7 +53,7 @@ type Peers struct {
 	user  User
 
 	timers  timers.Wheel[Peer, *Peer]
-	actions []action // of the steps under way
+	actions []action // of the steps in progress
 	stepped []peer.Action
 
 	ids         *peer.IDs[*Peer]
@@ -94,7 +94,7 @@ type Peer struct {
 	user   atomic.Pointer[bmi.User]       // runs the peer; nil if this side connected, or the provider does not know
 	source atomic.Pointer[netip.AddrPort] // of the latest connection; nil in the same cases
 
-	id         peer.ID // of the record in Peers.ids, whatever its links are called
+	id         peer.ID // the record's place in Peers.ids; links have ids of their own
 	generation uint32
 }
 
@@ -150,7 +150,7 @@ func (p *Peer) errorNoAddress() error {
 	return p.Errorf(bmi.ErrUnreachable, "the peer has no address of its own and its connection ended")
 }
 
-// count is the traffic with the peer, and that of its link.
+// count returns the traffic with the peer, including what its link counts.
 func (p *Peer) count() bmi.Traffic {
 	t := p.Traffic
 	t.CreditsSent = p.Link.CreditsSent()

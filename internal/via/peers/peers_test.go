@@ -11,8 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/peer"
 )
 
-// TestOneConnection: whichever side wants a connection, or both at once, each gets one, and each
-// learns what the other takes.
+// TestOneConnection: if either side or both ask for a connection, there is one, and each side
+// learns the other's limits.
 func TestOneConnection(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		for who := 1; who <= 3; who++ {

@@ -114,7 +114,7 @@ func fillMessage(b []byte, tag int) {
 	}
 }
 
-// A parcel is a message both of whose sides were posted.
+// A parcel is a message whose send and receive were both posted.
 type parcel struct {
 	tag        int
 	send, recv *pairingOp
@@ -160,7 +160,7 @@ func (c *pairing) finish(limit time.Duration) {
 	}
 }
 
-// arrived checks messages of which nothing may be missing.
+// arrived requires that all messages arrived completely.
 func (c *pairing) arrived(all []parcel) {
 	c.t.Helper()
 	for _, p := range all {
@@ -170,8 +170,8 @@ func (c *pairing) arrived(all []parcel) {
 	}
 }
 
-// judge checks messages of which some may have failed: a receive that worked got what
-// was sent, and every error is that of an ended connection.
+// judge checks messages, some of which may have failed: a successful receive got the bytes that
+// were sent, and every error says that the connection ended.
 func (c *pairing) judge(all []parcel) (failed int) {
 	c.t.Helper()
 	for _, p := range all {
@@ -230,8 +230,8 @@ func disasterLink(seed uint64) sim.LinkOptions {
 	return udptest.RandomLink(rand.New(rand.NewPCG(seed, 92)))
 }
 
-// TestSimUDPPartition: a partition in one direction or both that lasts fails what is
-// under way, on both sides, within a known time; when it is over all works again.
+// TestSimUDPPartition: a long partition, in one direction or both, fails the operations under way
+// on both sides within a known time. After it, everything works again.
 func TestSimUDPPartition(t *testing.T) {
 	sim.RunAtMost(t, disasterSeedsMax(), func(t *testing.T, seed uint64) {
 		c := newPairing(t, seed, disasterLink(seed), simdgram.Options{})
@@ -251,7 +251,7 @@ func TestSimUDPPartition(t *testing.T) {
 	})
 }
 
-// TestSimUDPShortPartition: one that is over soon is not noticed by who sends.
+// TestSimUDPShortPartition: a short partition fails no operation.
 func TestSimUDPShortPartition(t *testing.T) {
 	sim.RunAtMost(t, disasterSeedsMax(), func(t *testing.T, seed uint64) {
 		c := newPairing(t, seed, disasterLink(seed), simdgram.Options{})

@@ -121,7 +121,7 @@ func (h *hostileWorld) connect() {
 	h.until(func() bool { h.pollHostile(); return h.id != 0 })
 }
 
-// pollHostile reads what came, of which only CONN_ACK matters.
+// pollHostile reads the packets that arrived. Only CONN_ACK matters.
 func (h *hostileWorld) pollHostile() {
 	var out [16]vipl.Completion
 	for _, c := range out[:h.cq.Poll(out[:])] {

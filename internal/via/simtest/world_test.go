@@ -42,7 +42,7 @@ func (simDriver) Open(ctx context.Context, cfg bmi.MethodConfig) (bmi.Method, er
 	return via.Driver(opts.nics).Open(ctx, cfg)
 }
 
-// simWorld is what a subject runs in.
+// simWorld is the simulated network of a subject.
 type simWorld struct {
 	seed     uint64
 	sim      *sim.World
@@ -58,7 +58,8 @@ func newSimWorld(seed uint64, opts simnic.Options) *simWorld {
 	return w
 }
 
-// randomNICs are NICs of any kind, and peers that write over what those lend.
+// randomNICs draws options for NICs of any kind, with peers that write to memory that the NICs
+// lend.
 func randomNICs(seed uint64) simnic.Options {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	opts := simnic.RandomOptions(rng)
@@ -164,7 +165,7 @@ func TestSimWrapped(t *testing.T) {
 	sim.RunAtMost(t, wrapSeedsMax, func(t *testing.T, seed uint64) {
 		methodtest.RunTests(t, methodtest.All.Share(seed, whole, seedParts), func(methodtest.T) *methodtest.Subject {
 			opts := randomNICs(seed)
-			opts.PeerWrites = 0 // what is held back on the way is read late
+			opts.PeerWrites = 0 // a packet that the wrapper holds back is read late
 			w := newSimWorld(seed, opts)
 			w.provider = trace.Wrap(fault.Wrap(w.nics, fault.Options{
 				Chances: fault.Chances{Again: 0.2, Delay: 0.2},

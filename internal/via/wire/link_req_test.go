@@ -49,8 +49,8 @@ func TestLinkReqRefusesTheImpossible(t *testing.T) {
 	assert.ErrorIs(t, err, ErrLong)
 }
 
-// What another version puts behind the fixed part is no name, and may be longer
-// than one: the requester must be told about the version, not about that.
+// The bytes that another version puts after the fixed part need not be a name, and may be longer
+// than one. The error must be about the version, not about these bytes.
 func TestLinkReqOfAnotherVersion(t *testing.T) {
 	other := LinkReq{Version: Version + 1, Session: 7, Attempt: 8, Name: strings.Repeat("\xff", NameMax+1)}
 	got, err := ParseLinkReq(other.Append(nil))

@@ -47,8 +47,8 @@ func newSource(t Target, inFolder bool) *source {
 
 var errRedirect = errors.New("it sends its readers to another address, which metrics do not")
 
-// dialSocket connects to a socket. In a folder, the process behind it must be one whose sockets are asked: who owns the file says
-// little, because it may have been replaced since.
+// dialSocket connects to a socket. For a socket in a folder, it checks the user of the process that listens. The owner of the
+// file is not enough, because the file may have been replaced since.
 func dialSocket(ctx context.Context, path string, inFolder bool) (net.Conn, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", path)

@@ -44,7 +44,7 @@ func list(dir string) (found []Target, foreign int, err error) {
 		found = append(found, Target{socket, filepath.Join(dir, e.Name())})
 	}
 	slices.SortFunc(found, func(a, b Target) int {
-		return cmp.Or(cmp.Compare(len(a.at), len(b.at)), cmp.Compare(a.at, b.at)) // so that rank 10 is behind 9
+		return cmp.Or(cmp.Compare(len(a.at), len(b.at)), cmp.Compare(a.at, b.at)) // so that rank 10 comes after rank 9
 	})
 	return found, foreign, nil
 }

@@ -75,7 +75,7 @@ func (g *Gatherer) View(ctx context.Context, q table.Query) (*view.View, error) 
 	return v, nil
 }
 
-// find returns the processes behind the targets, and what is to say about folders.
+// find returns the processes of the targets, and notes about folders.
 func (g *Gatherer) find() (all []*source, notes []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -116,7 +116,7 @@ func (g *Gatherer) find() (all []*source, notes []string) {
 	return all, notes
 }
 
-// present leaves out processes of folders that have ended: what is left of them is a socket where nobody listens.
+// present leaves out processes of folders that have ended. Their sockets may still exist, but nobody listens.
 func (g *Gatherer) present(samples []view.Sample) (all []view.Sample) {
 	named := make(map[string]bool)
 	for _, t := range g.targets {

@@ -197,7 +197,8 @@ func TestProcessesThatDoNotAnswer(t *testing.T) {
 	assert.Contains(t, v.Notes[0], "no such file or directory")
 }
 
-// TestASlowProcess: others are asked meanwhile, and it is not waited for without end.
+// TestASlowProcess: a slow process does not delay requests to others, and the wait for it is
+// limited.
 func TestASlowProcess(t *testing.T) {
 	dir := t.TempDir()
 	asked := make(chan struct{})
@@ -237,7 +238,7 @@ func TestSocketsOfOthers(t *testing.T) {
 	assert.Empty(t, v.Processes)
 	assert.Equal(t, []string{"dir:" + dir + ": 1 sockets of other users are not asked"}, v.Notes)
 
-	// The file's owner says little: who listens counts.
+	// The owner of the file does not count: the user of the listening process does.
 	require.NoError(t, os.Chown(path, 777, 777))
 	euid = func() int { return 777 }
 	trustRoot = false

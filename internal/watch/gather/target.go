@@ -37,7 +37,7 @@ func ParseTarget(text string) (Target, error) {
 		return Target{}, fmt.Errorf("%q is no address of metrics: want HOST:PORT, unix:PATH or dir:PATH, as in VIADUCT_METRICS of the process", text)
 	}
 	if host == "" {
-		at = net.JoinHostPort("localhost", port) // what a process listens on at all addresses is here, too
+		at = net.JoinHostPort("localhost", port) // a process that listens at all addresses listens at localhost, too
 	}
 	return Target{address, at}, nil
 }

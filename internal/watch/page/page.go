@@ -36,7 +36,7 @@ type Mux interface {
 	Handle(pattern string, h http.Handler)
 }
 
-// Mount serves the page at / and what it fetches at /view.
+// Mount serves the page at /, and its data at /view.
 func Mount(mux Mux, source view.Source) {
 	mux.Handle("GET /{$}", protect(file("page.html", "text/html; charset=utf-8")))
 	for _, name := range scripts {

@@ -54,7 +54,7 @@ func seriesOf(c *watch.Count, methods []string) series {
 	return s
 }
 
-// nameRune replaces what the name of a metric cannot have.
+// nameRune replaces characters that are not allowed in names of metrics.
 func nameRune(r rune) rune {
 	if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_' {
 		return r

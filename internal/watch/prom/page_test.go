@@ -85,7 +85,7 @@ func table(t *testing.T, found map[string]*dto.MetricFamily) []byte {
 	}
 	for name, f := range found {
 		if !strings.HasPrefix(name, Prefix) {
-			continue // those of every Go program
+			continue // metrics of every Go program
 		}
 		r := row{kind: strings.ToLower(f.GetType().String()), help: f.GetHelp()}
 		var labels []string

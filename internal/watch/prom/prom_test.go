@@ -126,7 +126,7 @@ func TestValues(t *testing.T) {
 	assert.InDelta(t, 30, h.GetSampleSum(), 1e-9)
 }
 
-// TestStrangeCounts: whatever another process says that it counts, all else is exported.
+// TestStrangeCounts: strange counters of another process do not prevent the export of others.
 func TestStrangeCounts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	classes := []string{"counter", "level", "timer", "size", "generic", "nonsense"}

@@ -113,7 +113,7 @@ func (q Query) Compare(a, b *watch.Row) int {
 	return order
 }
 
-// ties orders rows that are equal in the column that they are sorted by.
+// ties orders rows with the same value in the column of the sort.
 func ties(a, b *watch.Row) int {
 	return cmp.Or(strings.Compare(a.Address, b.Address), strings.Compare(a.Method, b.Method), cmp.Compare(a.Endpoint, b.Endpoint))
 }

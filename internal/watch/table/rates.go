@@ -34,7 +34,8 @@ type peerKey struct {
 
 func index(s *watch.Snapshot) *past { return &past{s: s} }
 
-// find returns an earlier state of a peer, which was probably at the same place.
+// find returns an earlier state of a peer. It first looks at the same index, where the peer usually
+// is.
 func (x *past) find(endpoint, i int, p *watch.Peer) *watch.Peer {
 	if x.s == nil || endpoint >= len(x.s.Endpoints) {
 		return nil

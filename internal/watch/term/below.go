@@ -25,7 +25,7 @@ type Below struct {
 
 	mu    sync.Mutex
 	drawn int    // lines on the terminal
-	rest  []byte // of the job's output, behind the last end of a line
+	rest  []byte // the job's output after the last newline
 	lines func(width, height int) []string
 }
 

@@ -24,10 +24,10 @@ func jobText(j *view.Job) []string {
 	return lines
 }
 
-// pathShown is how many ranks of a circle are told one by one.
+// pathShown is how many ranks of a cycle are listed.
 const pathShown = 6
 
-// CycleText says who waits for whom.
+// CycleText says which rank of a cycle waits for which.
 func CycleText(c *view.Cycle) string {
 	if len(c.Path) == 0 {
 		return fmt.Sprintf("ranks %s wait for a message of any rank, and none is left that could send one", c.Ranks)

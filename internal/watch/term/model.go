@@ -13,7 +13,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/watch/view"
 )
 
-// A model is a screen and what the user wants on it.
+// A model is the state of the screen and the user's choices.
 type model struct {
 	ctx    context.Context
 	source view.Source
@@ -28,10 +28,10 @@ type model struct {
 	problem       string // with the filter, or a source that fails
 	view          *view.View
 	width, height int
-	round         int // of fetching; what a past round brings starts no other
+	round         int // number of the present round of fetching; a result of an earlier round starts no fetch
 }
 
-// fetched is what a fetch brings.
+// fetched is the result of a fetch.
 type fetched struct {
 	view  *view.View
 	err   error
@@ -217,7 +217,7 @@ func (m *model) lines() []string {
 	return append(lines, cut(m.status(), m.width), cut(faint.in(m.help()), m.width))
 }
 
-// status is the line with what is shown, or with what is wrong.
+// status is the line that describes the view, or an error.
 func (m *model) status() string {
 	switch {
 	case m.typing:

@@ -81,7 +81,7 @@ func newScreen(t *testing.T, f *fixtures, width, height int) *screen {
 	return s
 }
 
-// send delivers a message, and what a fetch that it starts brings.
+// send delivers a message, and the result of a fetch that it starts.
 func (s *screen) send(msg tea.Msg) {
 	_, cmd := s.m.Update(msg)
 	if _, fetch := msg.(fetched); !fetch { // which waits a second before the next
@@ -195,7 +195,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// A terminal understands as much as Below writes: lines, and erasing from some lines up.
+// A terminal understands the output of Below: lines, and erasing from some line above to the end.
 type terminal struct{ lines []string }
 
 func (m *terminal) Write(p []byte) (int, error) {

@@ -9,7 +9,7 @@ const stuckAfter = 2 * time.Second
 // A need is one wait of a rank, for the search for ranks that wait for ever.
 type need struct {
 	rank  int
-	any   bool // for whichever rank comes first; else for all of peers
+	any   bool // waits for any one of the peers; else for all of them
 	peers []int
 	open  int // of all: peers that may wait for ever
 }
@@ -54,7 +54,7 @@ type search struct {
 	needs []need
 	stuck []bool
 	waits [][]int // needs that wait for a rank
-	open  []int   // needs that wait for any rank at all
+	open  []int   // needs that any rank can satisfy
 	going []int   // ranks that go on, and have freed no others yet
 }
 

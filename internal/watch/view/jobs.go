@@ -10,10 +10,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/watch"
 )
 
-// Limits of what a view says of a job.
+// Limits of a view of a job.
 const (
 	ranksMax  = 200    // rows
-	edgesMax  = 20_000 // who waits for whom
+	edgesMax  = 20_000 // pairs of a rank that waits and the rank that it waits for
 	cyclesMax = 20
 )
 
@@ -127,10 +127,10 @@ var pointToPoint = map[string]bool{
 	"MPI_Waitany": true, "MPI_Waitsome": true,
 }
 
-// firstComes are calls that wait for whichever rank comes first.
+// firstComes are calls that return when any one of the ranks has done its part.
 var firstComes = map[string]bool{"MPI_Waitany": true, "MPI_Waitsome": true}
 
-// needsOf are the waits of all ranks. One that has just begun needs no other rank: what it waits for may be on its way.
+// needsOf returns the waits of all ranks. A wait that has just begun counts as satisfied, because its message may be on its way.
 func needsOf(size int, seen []int, members map[int]member) (all []need) {
 	in := make([]map[string]bool, size) // calls that a rank is in, except for point-to-point
 	for _, rank := range seen {

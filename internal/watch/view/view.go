@@ -8,7 +8,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/watch/table"
 )
 
-// A Sample is what came from one process, or why nothing did.
+// A Sample is the snapshot of one process, or the reason why there is none.
 type Sample struct {
 	Target   string          // where it came from, as the user wrote it or as a folder has it
 	Snapshot *watch.Snapshot // with a table; nil if Err is set
@@ -22,7 +22,7 @@ type View struct {
 	Peers     Peers
 	Servers   []Server
 	Jobs      []Job
-	Notes     []string // what is missing in the view, as sentences
+	Notes     []string // sentences about data that the view lacks
 }
 
 // A Process is one process, or a target that did not answer.
@@ -89,7 +89,7 @@ type Kind struct {
 // A Quantile is a time below which a part of the requests stayed.
 type Quantile struct {
 	Seconds float64
-	Over    bool `json:",omitempty"` // it is longer than Seconds, which is the last bound of the histogram
+	Over    bool `json:",omitempty"` // the time is longer than Seconds, the last bound of the histogram
 }
 
 // Progress is how far a long work has come.

@@ -140,7 +140,7 @@ func TestRanges(t *testing.T) {
 
 var now = watchtest.Epoch.Add(time.Hour)
 
-// ranks makes a job of what each rank waits for.
+// ranks makes a job from the waits of each rank.
 func ranks(waits map[int][]watch.Wait, size int) Job {
 	members := make(map[int]member)
 	for rank := range size {

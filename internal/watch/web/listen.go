@@ -10,7 +10,8 @@ import (
 	"syscall"
 )
 
-// listen listens at a place. remove undoes what the listener leaves behind when it is closed.
+// listen listens at a place. After the listener is closed, remove deletes the files that it leaves
+// behind.
 func (w Where) listen() (l net.Listener, remove func(), err error) {
 	switch w.network {
 	case "unix":

@@ -58,8 +58,8 @@ type Config struct {
 	// Log takes the few events worth a line; nil means slog.Default().
 	Log *slog.Logger
 
-	// TimedOut is told, within a call of the device, that packets to a remote side are sent again because nothing arrived from it.
-	// nil: nobody wants to know.
+	// TimedOut is called, within a call of the device, when packets to a remote side are sent again because nothing arrived from
+	// it. It may be nil.
 	TimedOut func(remote string)
 }
 

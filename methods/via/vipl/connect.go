@@ -12,7 +12,7 @@ import (
 type Address struct {
 	// Host is the remote NIC's name, in the provider's syntax.
 	Host string
-	// Discriminator is what the remote side waits for; at most
+	// Discriminator is the name under which the remote side waits for connections; at most
 	// DiscriminatorMax bytes.
 	Discriminator string
 }

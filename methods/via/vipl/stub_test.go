@@ -6,8 +6,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// stub is a device that reports what the test tells it to, for what no real
-// provider does.
+// stub is a device that reports events chosen by the test, including those that no real provider
+// reports.
 type stub struct {
 	caps    nic.Caps
 	events  []nic.Event

@@ -186,9 +186,9 @@ func (vi *VI) State() State { return vi.state }
 // NIC is the NIC that the VI was made from.
 func (vi *VI) NIC() *NIC { return vi.n }
 
-// Port is the provider's half of the VI, for what needs no descriptor and no queue
-// (nic.DirectPort, nic.RDMAPort), and for what the provider knows of the connection
-// (nic.LinkCounter, nic.Sourcer, nic.Authenticator). It changes when the VI becomes Idle after a connection.
+// Port returns the provider's port of the VI. It is for messages without descriptors (nic.DirectPort,
+// nic.RDMAPort) and for information about the connection (nic.LinkCounter, nic.Sourcer, nic.Authenticator).
+// It changes when the VI becomes Idle after a connection.
 func (vi *VI) Port() nic.Port { return vi.port }
 
 // SetAttributes changes the attributes of an Idle VI with empty queues.

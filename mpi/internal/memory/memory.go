@@ -55,7 +55,7 @@ func Of(b mpi.Buffer, rep *datatype.Representation, into bool) (*Memory, error) 
 	return m, nil
 }
 
-// bytes1 tells whether a type is single bytes, which external32 does not change.
+// bytes1 tells whether the elements of a type are single bytes, which external32 does not change.
 func bytes1(t *datatype.Type) bool {
 	k := t.Kind()
 	return k != datatype.KindNone && k.Size() == 1
@@ -113,8 +113,8 @@ func (m *Memory) Err() error { return m.err }
 // Converts tells whether the bytes are converted.
 func (m *Memory) Converts() bool { return m.conv != nil }
 
-// Limit makes Unpack ignore bytes from an offset on: those behind the end of the file, which are no
-// elements.
+// Limit makes Unpack ignore the bytes from an offset on, because they lie beyond the end of the file
+// and are no elements.
 func (m *Memory) Limit(offset int64) { m.limit = offset }
 
 // Packed returns how many bytes of a message the first n bytes are: those of whole elements, if they

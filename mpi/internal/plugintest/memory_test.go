@@ -36,7 +36,7 @@ func TestSavesTheCopy(t *testing.T) {
 	})
 }
 
-// copiedBytes is what the process's methods have copied of large messages.
+// copiedBytes is the number of bytes of large messages that the process's methods have copied.
 func copiedBytes(p *mpi.Process) (n uint64) {
 	for _, m := range p.Endpoint().Stats().Methods {
 		n += m.CopiedBytes

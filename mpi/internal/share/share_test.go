@@ -42,7 +42,7 @@ func TestRegion(t *testing.T) {
 	a.Bytes()[100] = 8
 }
 
-// TestNamesOfHostileProcesses: what is not the region that it claims to be is not mapped.
+// TestNamesOfHostileProcesses: a descriptor that is not the named region is not mapped.
 func TestNamesOfHostileProcesses(t *testing.T) {
 	_, good := create(t)
 	wrong := good

@@ -15,7 +15,7 @@ const (
 	TagReady         // the buffer of an aggregator can be used by a rank of its host
 	TagDone          // the rank has finished with it
 	TagAsk           // a request to the service on rank 0
-	TagAnswer        // its answer; this tag and those behind it
+	TagAnswer        // the answer to request n has tag TagAnswer + n
 )
 
 // A Pending is a message on its way. The zero Pending has arrived.

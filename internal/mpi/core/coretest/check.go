@@ -10,10 +10,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// Check tells whether the standard allows what the ranks saw of a program with this seed: every
-// receive got a message that was sent, complete and only once; every message was received or
-// cancelled; and there is an order of the matches in which no message overtakes another (MPI-4.1,
-// 3.5).
+// Check checks the outcome of a program by the rules of the standard: every receive got a message
+// that was sent, complete and only once; every message was received or cancelled; and there is an
+// order of the matches in which no message overtakes another (MPI-4.1, 3.5).
 func Check(seed uint64, ranks []*History) error {
 	c := newChecker(seed, ranks)
 	for _, g := range c.got {
@@ -128,7 +127,7 @@ func truncated(g *Got) error {
 	return nil
 }
 
-// holds tells whether the receive has the contents of the message.
+// holds tells whether a receive got the contents of a message.
 func (c *checker) holds(g *Got, m *Sent) bool {
 	want := make([]byte, len(g.Data))
 	Fill(want, c.seed, m.ID)

@@ -6,10 +6,10 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
 )
 
-// A Discipline says which receives a communicator has. In all but Free, receives fall into classes
-// of equal patterns, and every message matches those of one class. So the k-th receive of a class
-// gets a message when k were sent, in whatever order they arrive. Counting tells for what a rank
-// may wait.
+// A Discipline says which receives a communicator has. In all but Free, receives with equal
+// patterns form a class, and every message matches the receives of one class. So the k-th receive
+// of a class gets a message once k messages were sent, in any order. By counting, the generator
+// knows which waits end.
 type Discipline uint8
 
 // Disciplines.
@@ -17,7 +17,7 @@ const (
 	Exact     Discipline = iota // source and tag are given
 	AnySource                   // only the tag is given
 	AnyTag                      // only the source is given
-	AnyBoth                     // neither is given
+	AnyBoth                     // no source and no tag are given
 	// Free has receives of all kinds, and cancels. A rank waits for those only at the end of its
 	// program: then it learns how many messages there are, and receives the rest.
 	Free

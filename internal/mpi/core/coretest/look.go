@@ -8,7 +8,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// look waits or tests, for those of the requests that have not ended.
+// look waits for or tests the requests of the action that have not ended.
 func (x *run) look(a Action) error {
 	var posts []*posted
 	for _, id := range a.IDs {

@@ -50,7 +50,7 @@ func (g *generator) sendOwed() {
 	}
 }
 
-// exact draws a communicator in which a new tag is a class of its own.
+// exact draws a communicator with discipline Exact, and returns a new tag.
 func (g *generator) exact() (comm, tag int, ok bool) {
 	g.fresh++
 	comm, ok = g.comm(false)

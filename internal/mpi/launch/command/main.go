@@ -44,8 +44,8 @@ func Main(ctx context.Context, args []string) int {
 	return app.Main(ctx, args)
 }
 
-// inBackground tells whether f is a terminal in whose foreground another program runs. A read would
-// stop this one.
+// inBackground tells whether f is a terminal with another program in its foreground. A read from it
+// would stop this program.
 func inBackground(f *os.File) bool {
 	foreground, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPGRP)
 	return err == nil && foreground != unix.Getpgrp()

@@ -18,7 +18,7 @@ import (
 // metricsVariable says where the processes of a job show what they do.
 const metricsVariable = "VIADUCT_METRICS"
 
-// A topView is the view of a job's ranks below what the job prints.
+// A topView is the view of a job's ranks below the job's output.
 type topView struct {
 	dir    string // of the ranks' sockets
 	source *gather.Gatherer

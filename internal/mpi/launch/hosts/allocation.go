@@ -7,7 +7,7 @@ import (
 
 // An Allocation is the hosts that a batch system gave to the job in which the launcher runs.
 type Allocation struct {
-	System string // whose it is
+	System string // the batch system's name
 	Hosts  []Host
 	// Shell starts a command on one of the hosts, whose name follows it; nil: the user's choice.
 	Shell []string

@@ -30,7 +30,7 @@ func (n *Node) checkFence(g *group) {
 		inFrames(pairs, func(pairs []wire.Pair, last bool) {
 			n.send(Up, &wire.Fence{Group: g.number, Pairs: pairs, Last: last})
 		})
-		// It is told once: the parent sees to it that nobody who waits is forgotten.
+		// The fence is reported once. The parent remembers that this node waits.
 		for i := range g.parts {
 			g.parts[i].waits = false
 		}

@@ -12,11 +12,11 @@ type group struct {
 	started                     bool // the parent knows that all processes were started
 	initialized, allInitialized bool // it knows that some process has called Init, or all
 	aborted, failed             bool // it knows
-	ending                      bool // ends are told when all processes have ended
+	ending                      bool // ends of processes are reported only when all have ended
 
 	runs               []wire.Run // ends that the parent does not know
 	toldBad, toldEarly bool       // it knows of an end that ends the job, and of one before Init
-	missing            []int      // of the question that is under way
+	missing            []int      // for the open question
 	more, answers      int        // ranks that are not in missing; neighbours that have not answered
 }
 
@@ -25,7 +25,7 @@ type part struct {
 	waits       bool // all are in the fence
 	started     bool // all were started
 	initialized bool // all have called Init, or ended
-	asked       bool // has not said who is missing
+	asked       bool // has not answered which ranks are missing
 	done        bool // all have ended
 }
 
@@ -51,8 +51,8 @@ func (n *Node) start(f *wire.Start) {
 	}
 }
 
-// all tells whether something holds for all parts in which processes still run, and whether there
-// is one.
+// all tells whether holds returns true for all parts in which processes still run, and whether
+// there is such a part.
 func (g *group) all(holds func(*part) bool) (all, some bool) {
 	for i := range g.parts {
 		if p := &g.parts[i]; !p.done {
@@ -86,7 +86,7 @@ func (n *Node) leave(g *group, i int) {
 	n.checkFence(g)
 }
 
-// checkStarted tells the parent once that all processes were started.
+// checkStarted reports to the parent, once, that all processes were started.
 func (n *Node) checkStarted(g *group) {
 	if all, _ := g.all(func(p *part) bool { return p.started }); all && !g.started && !g.failed {
 		g.started = true
@@ -112,8 +112,8 @@ func (n *Node) checkState(g *group) {
 	}
 }
 
-// ended notes ends of processes. The parent is told at once of those that may matter to the others,
-// and of the rest when all have ended.
+// ended records ends of processes. Ends that may matter to other processes are reported to the
+// parent at once, the rest when all processes have ended.
 func (n *Node) ended(g *group, i int, f *wire.Ended) {
 	urgent := false
 	for _, r := range f.Runs {
@@ -166,7 +166,7 @@ func (g *group) add(r wire.Run) {
 	g.runs = append(g.runs, r)
 }
 
-// who asks all for the processes that have not called Init.
+// who asks all parts which processes have not called Init.
 func (n *Node) who(g *group, f *wire.Who) {
 	if g.answers > 0 {
 		return

@@ -6,7 +6,8 @@ import "github.com/viaduct-hpc/viaduct/internal/mpi/launch/tree/wire"
 const (
 	// OutputWindow is how much output may be under way on one link. It has room for several frames.
 	OutputWindow = 4 * wire.OutputBytesMax
-	// outputTakenMin is how much has been passed on when a neighbour is told.
+	// outputTakenMin is how much output of a neighbour is passed on before the neighbour gets room
+	// for more.
 	outputTakenMin = OutputWindow / 4
 	// pairsFrameBytes is about how many bytes of pairs are sent in one frame.
 	pairsFrameBytes = 256 << 10

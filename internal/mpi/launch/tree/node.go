@@ -2,7 +2,7 @@ package tree
 
 import "github.com/viaduct-hpc/viaduct/internal/mpi/launch/tree/wire"
 
-// Config is what a node is told by its parent.
+// Config is the configuration of a node, which it gets from its parent.
 type Config struct {
 	Node, Arity, Nodes int
 	// KeepGoing lets the job go on when processes die: then each death is told at once.
@@ -35,7 +35,7 @@ type neighbour struct {
 	at       int
 	up, lost bool
 	waits    int // bytes of its output that are in Node.waiting
-	taken    int // bytes passed on of which it has not been told, < outputTakenMin
+	taken    int // bytes passed on and not yet reported to it, < outputTakenMin
 }
 
 // New makes a node, and returns its first actions.
@@ -81,7 +81,7 @@ func (n *Node) Receive(from int, f wire.Frame) []Action {
 	return n.take()
 }
 
-// Lost tells the node that a child, and all nodes below it, are gone.
+// Lost handles the loss of a child and all nodes below it.
 func (n *Node) Lost(child int, why string) []Action {
 	if i := n.index(child); i >= 0 {
 		n.lose(i, why)
@@ -102,7 +102,7 @@ func (n *Node) lose(i int, why string) {
 	}
 }
 
-// checkUp tells the parent once when this part of the tree runs, or is lost.
+// checkUp reports to the parent, once, that this part of the tree runs or is lost.
 func (n *Node) checkUp() {
 	for _, c := range n.near {
 		if !c.up && !c.lost {
@@ -125,7 +125,7 @@ func (n *Node) Unreached() (children []int) {
 	return children
 }
 
-// fromUp takes what the launcher decided.
+// fromUp handles a frame of the launcher.
 func (n *Node) fromUp(f wire.Frame) {
 	switch f := f.(type) {
 	case *wire.Start:
@@ -179,7 +179,7 @@ func (n *Node) spread(g *group, f wire.Frame) {
 	}
 }
 
-// fromNear takes what a child tells, or the processes of this node.
+// fromNear handles a frame of a child, or of this node's processes.
 func (n *Node) fromNear(i int, f wire.Frame) {
 	switch f := f.(type) {
 	case *wire.Up:

@@ -6,7 +6,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/mpi/launch/tree/wire"
 )
 
-// output takes output of a neighbour, which may send as much as its window has room for.
+// output handles output of a neighbour. The neighbour may send as much as its window has room for.
 func (n *Node) output(i int, f *wire.Output) {
 	c := &n.near[i]
 	if c.waits+len(f.Data) > OutputWindow {
@@ -25,13 +25,13 @@ type queued struct {
 	from int
 }
 
-// push sends a frame up behind the output that waits.
+// push queues a frame for the parent after the waiting output.
 func (n *Node) push(f wire.Frame) {
 	n.waiting = append(n.waiting, f)
 	n.pump()
 }
 
-// pump sends what waits, as far as the parent has room.
+// pump sends waiting frames as long as the parent has room.
 func (n *Node) pump() {
 	sent := 0
 	for _, f := range n.waiting {

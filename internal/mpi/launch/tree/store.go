@@ -9,7 +9,7 @@ type store struct {
 	bytes int // ≤ storeBytesMax
 }
 
-// add keeps pairs whose keys are new; full is set if one had no room.
+// add keeps pairs with new keys. full is true if there was no room for a pair.
 func (s *store) add(pairs []wire.Pair) (full bool) {
 	for _, p := range pairs {
 		if _, there := s.index[p.Key]; there {

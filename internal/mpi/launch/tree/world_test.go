@@ -24,7 +24,7 @@ type world struct {
 
 	blocks []wire.Block
 	size   int
-	// The launcher: what it was told.
+	// What the launcher learned.
 	up, started, done, ending bool
 	state                     []bool
 	lost                      []int
@@ -34,7 +34,7 @@ type world struct {
 	took                      int
 
 	messages []int // sent and received, by node
-	pieces   []int // those of them that are pieces of pairs, without which there would be one
+	pieces   []int // those of them that are pieces of pairs, except for the first piece
 }
 
 // edge is a link in one direction.
@@ -211,7 +211,7 @@ func (w *world) end() {
 	}
 }
 
-// takeHere is what a frame does to the processes of a node.
+// takeHere delivers a frame to the processes of a node.
 func (w *world) takeHere(at int, f wire.Frame) {
 	h := w.hosts[at]
 	switch f := f.(type) {

@@ -147,7 +147,7 @@ func (j *Job) Learn(pairs []wire.Pair) {
 	j.learnLocked(pairs)
 }
 
-// learnLocked keeps pairs for which there is room. Get finds the others.
+// learnLocked keeps pairs while there is room. Get asks for the others.
 func (j *Job) learnLocked(pairs []wire.Pair) {
 	for _, p := range pairs {
 		if _, there := j.pairs[p.Key]; !there && j.bytes+len(p.Key)+len(p.Value) <= pairsBytesMax {

@@ -1,8 +1,8 @@
 package server
 
-// Limits of a job. Processes are told the first three, which are those of Hydra, because some
-// clients read into buffers of that size. Keys and values are in bytes, including the zero that
-// ends them in C.
+// Limits of a job. The first three are sent to the processes. They are equal to those of Hydra,
+// because some clients read into buffers of that size. Keys and values are in bytes, including the
+// zero that ends them in C.
 const (
 	nameBytesMax  = 256
 	keyBytesMax   = 64

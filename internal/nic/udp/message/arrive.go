@@ -51,8 +51,8 @@ func (q *Queue) message(s *wire.Segment, data []byte, loan Loan) (taken bool) {
 		q.stats.Stale++
 		return true
 	case ahead >= 2*WindowMessages:
-		// One window is what the sender may have under way. A second one is what it
-		// knows to have arrived here and may still wait for its turn.
+		// The sender may have one window of messages under way. A second window may have arrived
+		// here, be acknowledged, and still wait for its turn.
 		q.breach("a message number far ahead")
 		return false
 	case ahead >= WindowMessages:

@@ -39,8 +39,8 @@ func TestNothingSucceedsBehindAGap(t *testing.T) {
 	}
 }
 
-// TestBothSidesAgreeBehindAGap: the farewell of a side that had to end the connection
-// tells what took effect there, whatever else had arrived.
+// TestBothSidesAgreeBehindAGap: a side that ends the connection reports in its farewell which
+// messages took effect there. Messages after a gap did not, although they had arrived.
 func TestBothSidesAgreeBehindAGap(t *testing.T) {
 	p := plainPair(t, nic.ReliableReception)
 	require.NoError(t, p.sides[1].q.PostRecv(recv(make([]byte, 8))))

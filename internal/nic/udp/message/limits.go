@@ -27,7 +27,7 @@ const (
 
 	ringMin = 16 // slots of a ring that is not empty
 
-	smallCopy = 256 // bytes; room for a copy has this size, or that of Limits.CopyBytes
+	smallCopy = 256 // bytes; room for a copy has this size or Limits.CopyBytes
 
 	freeWorksMax   = 4096 // kept by a Pool, of each kind
 	freeLargeMax   = 64   // of these, those with room for a large copy

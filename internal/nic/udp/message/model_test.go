@@ -161,7 +161,7 @@ func (m *model) checkRecv(i int, d *nic.Descriptor) {
 		got = join(d.Segments)[:len(want.data)]
 	}
 	require.Equal(m, string(want.data), string(got))
-	if m.rng.IntN(3) == 0 && !m.flushed { // posted again: what it has on loan goes back
+	if m.rng.IntN(3) == 0 && !m.flushed { // posting it again returns what it has on loan
 		d.Flags, d.Data = d.Flags&nic.FlagLoan, nil
 		if m.pair.sides[i].q.PostRecv(d) == nil {
 			own.recvs = append(own.recvs, d)
@@ -197,8 +197,8 @@ func (m *model) step(posting bool) {
 	}
 }
 
-// TestModel: whatever is posted, and in whatever order it arrives, each descriptor
-// comes back once, in order, with the right bytes.
+// TestModel: for any posts and any order of arrival, each descriptor comes back once, in order,
+// with the right bytes.
 func TestModel(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		m := newModel(t, seed)

@@ -57,7 +57,7 @@ type Stats struct {
 	Sent, Received           uint64 // messages: taken from PostSend, and taken effect here
 	SentBytes, ReceivedBytes uint64 // payload of those
 	Refused                  uint64 // segments not taken, because there was no room or no receive
-	Stale                    uint64 // segments whose bytes had all arrived before, or that are not needed any more
+	Stale                    uint64 // segments that had arrived before, or that are no longer needed
 	Dropped                  uint64 // messages of the unreliable level that could not be delivered
 	ProtocolErrors           uint64 // rules that the other side broke
 }

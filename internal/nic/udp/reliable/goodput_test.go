@@ -88,7 +88,7 @@ func jain(rates []float64) float64 {
 	return sum(rates) * sum(rates) / (float64(len(rates)) * squares)
 }
 
-// fixedWindow is what the path holds, and half as much again.
+// fixedWindow is one and a half times what the path holds.
 const fixedWindow = 3 * 125000 / 2
 
 func newFixed() Congestion { return fixed(fixedWindow) }

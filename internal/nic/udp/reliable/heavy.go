@@ -10,9 +10,9 @@ package reliable
 type heavy struct {
 	acked, lost int // bytes since the share was last computed
 	rounds      int // since then
-	stale       int // rounds whose counts belong to an earlier window
+	stale       int // rounds whose counts still belong to an earlier window
 	tolerated   float64
-	forget      int     // rounds for which tolerated still holds
+	forget      int     // rounds until tolerated expires
 	testing     bool    // the window was shrunk as an experiment
 	before      float64 // the share of loss that started the experiment
 	failed      int     // experiments in a row without success
@@ -31,8 +31,7 @@ const (
 	heavyShrink = 0.7
 	heavyHelped = 0.35
 	heavyChance = 0.05
-	// heavyFailed is how many experiments in a row must fail before a path counts as
-	// bad, and heavyForget the number of rounds for which it does.
+	// After heavyFailed failed experiments in a row, a path counts as bad for heavyForget rounds.
 	heavyFailed = 2
 	heavyForget = 500
 	// heavyHold, divided by the window in segments, is how many rounds a window is

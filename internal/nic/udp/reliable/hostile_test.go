@@ -36,7 +36,8 @@ func FuzzHostilePeer(f *testing.F) {
 			var head wire.Transport
 			if segment, err := head.Parse(script[1 : 1+size]); err == nil {
 				_ = l.TakeAck(now, &head, fn)
-				// As many segments as it has bytes, every second one of which is refused.
+				// The packet has as many segments as segment has bytes. Every second one is
+				// refused.
 				fresh := l.Arrive(now, &head)
 				for i := range segment {
 					if i > 0 {

@@ -71,7 +71,7 @@ func New[S any](opts Options) *Lane[S] {
 	return l
 }
 
-// Init makes l, which is embedded in a larger record, an unused lane.
+// Init makes l an unused lane. It is for lanes that are embedded in a larger record.
 func (l *Lane[S]) Init(opts Options) {
 	opts = opts.withDefaults()
 	*l = Lane[S]{opts: opts, first: opts.FirstSend, next: opts.FirstSend}

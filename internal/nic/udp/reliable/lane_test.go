@@ -301,7 +301,7 @@ func TestARefusingPeerIsNotSilent(t *testing.T) {
 
 // Memory grows with use and is given back.
 func TestMemoryIsBounded(t *testing.T) {
-	type fat [7]uint64 // about what a caller keeps of a segment
+	type fat [7]uint64 // about the size of a caller's record of a segment
 	l := New[fat](Options{})
 	idle := func() uintptr {
 		return unsafe.Sizeof(*l) + uintptr(cap(l.ring.records))*unsafe.Sizeof(l.ring.records[0])

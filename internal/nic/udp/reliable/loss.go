@@ -70,7 +70,8 @@ func (l *Lane[S]) learnWhichResent(e *record[S]) {
 		// that caused the ack may have been sent before the retransmission. If the
 		// path preserves the order that makes no difference.
 	default:
-		// That packet may be any of those of the same microsecond.
+		// Several packets may have been sent in that microsecond. The ack may belong to any of
+		// them.
 		l.newest = max(l.newest, e.burst)
 	}
 }

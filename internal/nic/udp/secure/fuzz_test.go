@@ -15,8 +15,8 @@ func secured(t testing.TB) []keys {
 	return []keys{shared(t), {static: true}, {testKey(t, "a"), true}}
 }
 
-// FuzzRespond: whatever packet arrives, a guard with keys makes no request of it, and answers nothing
-// larger.
+// FuzzRespond: from a packet of a stranger, a guard with keys never makes a request, and its answer is
+// never larger than the packet.
 func FuzzRespond(f *testing.F) {
 	var listeners []*Guard
 	var genuine [][]byte

@@ -19,8 +19,8 @@ type Config struct {
 	// Name is our address, at most wire.NameMax bytes. For a listening device it must be the same after
 	// a restart, because peers recognise the RESETs of its next life by it.
 	Name string
-	// Place distinguishes machines whose devices have the same name, as devices do that listen at all
-	// addresses. It is empty if the name is enough.
+	// Place distinguishes machines whose devices have the same name because they listen at all addresses. It is empty if the name
+	// is enough.
 	Place string
 	// Random is the source of keys and nonces; nil: the system's. Only simulation sets another.
 	Random io.Reader
@@ -103,7 +103,7 @@ func (g *Guard) Renew(key *Key, id *Identity) (use func(), ok bool) {
 	if cfg.mode() != g.mode {
 		return nil, false
 	}
-	mac := g.resets.mac // not the rest, which tokens are made in meanwhile
+	mac := g.resets.mac // not the other fields: the old Guard still makes tokens with them
 	if key, known := cfg.resetKey(); known {
 		mac = newResets(key).mac
 	}

@@ -60,9 +60,8 @@ func TestHandshake(t *testing.T) {
 	})
 }
 
-// Keys change while a connection lives, so that an attacker who reads our memory
-// cannot decrypt older packets. For that, what the keys were derived from must be
-// gone.
+// Keys change while a connection lives, so that an attacker who reads our memory cannot decrypt
+// older packets. For that, the secrets from which the keys were derived must be gone.
 func TestHandshakesAreForgotten(t *testing.T) {
 	dialler, listener := pair(t, shared(t))
 	i := dial(t, dialler)
@@ -198,8 +197,8 @@ func TestAnotherVersion(t *testing.T) {
 	}
 }
 
-// TestARefusalMayBeAMistake: an INIT that was damaged on its way is refused, and the
-// whole one is accepted all the same.
+// TestARefusalMayBeAMistake: a damaged INIT is refused, and the undamaged one is still accepted
+// afterwards.
 func TestARefusalMayBeAMistake(t *testing.T) {
 	modes(t, func(t *testing.T, k keys) {
 		dialler, listener := pair(t, k)

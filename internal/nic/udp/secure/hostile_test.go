@@ -56,7 +56,7 @@ func TestEveryByteOfAResponseCounts(t *testing.T) {
 			require.Equal(t, Ignored, out)
 			require.Error(t, err)
 		}
-		if k != (keys{}) { // a public key with which there is no shared secret
+		if k != (keys{}) { // with this public key there is no shared secret
 			bad := bytes.Clone(good)
 			clear(bad[wire.ResponseClear : wire.ResponseClear+ephemeralBytes])
 			out, err := i.Input(bob, bad)

@@ -23,7 +23,7 @@ type IdentitySource struct {
 	// PrivateFile is the file of the private key, which must be readable only by its owner.
 	PrivateFile string
 	// Private is the private key itself, 32 random bytes.
-	Private []byte `json:"-"` // so that it is not in logs
+	Private []byte `json:"-"` // keeps it out of logs
 	// ClientsFile is the file of the clients' public keys; Clients is its contents. Only root and this user
 	// may be able to change the file.
 	ClientsFile, Clients string

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestKeyIsDerived: the shared key itself is not what is used.
+// TestKeyIsDerived: packets are not protected by the shared key itself, but by keys derived from
+// it.
 func TestKeyIsDerived(t *testing.T) {
 	raw := []byte(strings.Repeat("8 bytes.", keyBytes/8))
 	key, err := LoadKey(Source{Text: base64.StdEncoding.EncodeToString(raw)})

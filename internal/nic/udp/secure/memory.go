@@ -15,7 +15,7 @@ type memory struct {
 	max    int
 	size   int // length of the list
 	inits  map[digest]*asked
-	oldest *asked // first of the list, which is in the order of expiry
+	oldest *asked // first of the list, which is sorted by expiry
 	newest *asked
 	hash   hash.Hash
 	addr   [addrBytes]byte

@@ -238,8 +238,8 @@ func TestResetsAreFew(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(100, func() { g.Reset(3*time.Hour, alice, packet, room) }))
 }
 
-// TestDamagedCookie: a RETRY whose cookie was damaged on its way costs an attempt time, and nothing more: what was answered to
-// the INIT before it still counts.
+// TestDamagedCookie: a RETRY with a damaged cookie delays an attempt but does not end it: the answer to the earlier INIT still
+// counts.
 func TestDamagedCookie(t *testing.T) {
 	modes(t, func(t *testing.T, k keys) {
 		dialler, listener := pair(t, k)

@@ -17,7 +17,7 @@ type shaker interface {
 	forget()
 }
 
-// secrets are the results of a handshake from which packets are protected.
+// secrets are the results of a handshake. The keys that protect packets are derived from them.
 type secrets struct {
 	send, recv [keyBytes]byte
 }

@@ -66,7 +66,7 @@ func TestUnknownKeys(t *testing.T) {
 	assert.ErrorContains(t, there, "not in the list of clients")
 }
 
-// A false server, without the real one's key, learns nothing, and is told the reason.
+// A false server, which lacks the real server's key, learns nothing, and gets the reason.
 func TestFalseServers(t *testing.T) {
 	here, there := refusal(t, diallerOf(t, "dialler"), listenerOf(t, "stranger"))
 	assert.ErrorContains(t, here, "it does not have the key that is in our list of servers")
@@ -173,7 +173,7 @@ func TestStaticKeysDoNotShow(t *testing.T) {
 
 // Public keys that X25519 refuses are refused, as a server's and inside an INIT.
 func TestWeakPublicKeys(t *testing.T) {
-	weak := PublicKey{1} // of order 4: what comes out does not depend on the private key
+	weak := PublicKey{1} // of order 4: the shared secret does not depend on the private key
 	id := identity(t, "dialler")
 	id.Servers = &Servers{patterns: []serverPattern{{"*", "*", weak}}}
 	i := dial(t, newGuard(t, 1, Config{Identity: id}))
@@ -237,7 +237,7 @@ func TestStrangersAreBounded(t *testing.T) {
 	requestedAt()
 }
 
-// The table of strangers is bounded, too; hosts that are not in it share what is left.
+// The table of strangers is bounded, too. Hosts for which it has no room share one allowance.
 func TestStrangersFromEverywhere(t *testing.T) {
 	var s strangers
 	host := func(n int) netip.AddrPort {

@@ -84,9 +84,9 @@ func Count(size int64) int64 { return (size + Bytes - 1) / Bytes }
 type State byte
 
 const (
-	// Sealed: what the datafile had, and its sums, were on the disk, and neither was changed since.
+	// Sealed: the data and the sums were synced, and neither was changed since.
 	Sealed State = 1
-	// Open: they may have been written since in the run of the machine that Boot names. In another one a block and its
+	// Open: they may have been written since, during the boot of the machine that Boot names. After that boot, a block and its
 	// sum may be of different times.
 	Open State = 2
 )

@@ -23,7 +23,7 @@ type handshake struct {
 	note func()
 
 	in      []byte // received and not yet read
-	inErr   error  // why nothing more comes behind in
+	inErr   error  // why nothing more follows in
 	out     []byte // to be sent
 	waiting bool   // the goroutine waits for in
 	stopped bool   // the owner gave up

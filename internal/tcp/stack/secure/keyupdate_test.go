@@ -53,7 +53,7 @@ func (s *sealer) record(kind byte, data []byte) []byte {
 	return s.aead.Seal(head, nonce, append(bytes.Clone(data), kind), head)
 }
 
-// update asks for new keys in both directions, and uses those of our own.
+// update requests new keys for both directions, and switches our sending direction to its new keys.
 func (s *sealer) update() []byte {
 	r := s.record(22, []byte{24, 0, 0, 1, 1})
 	s.use(expand(s.t, s.secret, "traffic upd", 32))

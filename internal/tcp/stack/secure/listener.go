@@ -44,7 +44,7 @@ func (l *listener) Accept(token stack.Token) (stack.Stream, error) {
 	return s, nil
 }
 
-// pull takes waiting streams from below, as far as there is room.
+// pull accepts waiting streams from the listener below, while there is room.
 func (l *listener) pull() {
 	t := l.owner
 	for !l.closed {

@@ -49,7 +49,7 @@ func (s *Stream) broke(err error) {
 	}
 }
 
-// abort ends the stream and tells the other side so, if that can be reached.
+// abort ends the stream, and informs the other side if it can be reached.
 func (s *Stream) abort(err error) {
 	if s.err != nil {
 		return

@@ -215,7 +215,7 @@ func (f *flow) take(bufs [][]byte, most int) (n int) {
 	return n
 }
 
-// kill discards what is under way and what is still to be sent.
+// kill discards the bytes under way and those still to be sent.
 func (f *flow) kill() {
 	if f == nil || f.dead {
 		return

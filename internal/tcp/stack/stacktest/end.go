@@ -69,7 +69,7 @@ var endTests = []test{
 		e := client.dial(l.listener.Addr())
 		e.close()
 		w.settle()
-		w.join(client, l) // perhaps queued behind the one that was given up
+		w.join(client, l) // its connection may be queued behind the one that was closed
 	}},
 	{"closing twice does no harm", func(t T, w *world) {
 		server, client := w.node(), w.node()

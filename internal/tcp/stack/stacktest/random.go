@@ -44,7 +44,7 @@ type line struct {
 	ends     [2]*end // dialled, accepted
 	flows    [2]*flow
 	finished [2]bool // the end has been sent
-	ended    [2]bool // the other's end was received
+	ended    [2]bool // the end of the other side was received
 	hello    bool
 }
 
@@ -92,7 +92,7 @@ func (s *storm) dial() {
 	s.waiting[l.id] = l
 }
 
-// greet finds out to which line an accepted stream belongs.
+// greet finds the line to which an accepted stream belongs.
 func (s *storm) greet() {
 	for _, n := range s.nodes { // in an order drawn from the seed
 		for _, e := range n.order() {

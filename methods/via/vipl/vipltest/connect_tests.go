@@ -203,8 +203,8 @@ func testDisconnect(t *testing.T, s Setup) {
 	assert.Equal(t, vipl.Idle, p.b.vi.State())
 }
 
-// testGivingUp: an attempt that its owner ends hands the receives back, however far
-// it has come: also if it failed and nobody was told, or has not reached the device.
+// testGivingUp: an attempt that its owner ends returns the posted receives at every stage: also if
+// it has failed and the owner does not know yet, or if it has not reached the device.
 func testGivingUp(t *testing.T, s Setup) {
 	p := newPair(t, s, options{})
 	recv := func(sd *side) *vipl.Descriptor {

@@ -31,7 +31,7 @@ type side struct {
 	vi     *vipl.VI
 	mem    *vipl.Memory
 	got    []vipl.Completion // taken by poll, oldest first
-	events []vipl.ConnEvent  // likewise
+	events []vipl.ConnEvent  // taken by poll, oldest first
 }
 
 // A pair is two sides driven by one goroutine.
@@ -179,7 +179,7 @@ func (p *pair) settle() {
 		if p.s.Step() {
 			quiet = 0
 		} else {
-			quiet++ // what a wrapper holds back comes out by polling alone
+			quiet++ // events that a wrapper holds back come out by polling alone
 		}
 	}
 }

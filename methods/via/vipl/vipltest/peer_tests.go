@@ -94,8 +94,8 @@ func testPeerTimeout(t *testing.T, s Setup) {
 	p := newPair(t, s, options{})
 	opts := vipl.ConnectOptions{Local: "x", Timeout: 20 * time.Millisecond}
 	for _, pair := range [][2]*side{{p.a, p.b}, {p.b, p.a}} {
-		// The other side never asks: neither the one that calls nor the one
-		// that waits to be called may hang.
+		// The other side never calls. Neither the side that calls, nor the side that waits for a
+		// call, may hang.
 		require.NoError(t, pair[0].vi.ConnectPeerRequest(peerAddr(pair[1], "y"), opts))
 		// On a busy machine the time may be over already.
 		if pair[0].vi.State() == vipl.PendingConnect {
@@ -107,7 +107,7 @@ func testPeerTimeout(t *testing.T, s Setup) {
 	}
 }
 
-// untilTime is until for what only the passing of time brings about.
+// untilTime is until for events that need time to pass.
 func (p *pair) untilTime(d time.Duration, done func() bool) {
 	p.Helper()
 	if p.s.Advance == nil {

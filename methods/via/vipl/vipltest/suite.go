@@ -33,8 +33,8 @@ type Setup struct {
 	// Crash ends the NIC of a name as the death of its process would; nil if
 	// that cannot be done within one process.
 	Crash func(name string)
-	// Apart: the NICs have nothing in common but packets. They notice by silence
-	// that another one crashed, and have deadlines of their own at all times.
+	// Apart: the NICs share nothing and only exchange packets. They detect the crash of another NIC
+	// by its silence, and have deadlines even when nothing is pending.
 	Apart bool
 
 	// Lingers: an accepted connection whose other end is gone takes seconds of real time to

@@ -28,7 +28,7 @@ func NewName(number int64) string { return base(number) + newSuffix }
 
 func base(number int64) string { return fmt.Sprintf("checkpoint-%09d", number) }
 
-// A Listing is the files in a directory that are those of checkpoints, by number.
+// A Listing has the numbers of the checkpoints in a directory, by the files that exist of them.
 type Listing struct {
 	Whole  []int64 // those with a manifest and data, ascending
 	Broken []int64 // those with a manifest and no data

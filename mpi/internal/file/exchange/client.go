@@ -40,7 +40,7 @@ func (o *Op) client(ctx context.Context, d direction) error {
 			}
 			if buf := o.shared(to); buf != nil {
 				near = append(near, nearPart{to, buf, w.Low, from, end, list})
-				continue // when all lists of the round are on their way
+				continue // copied after all lists of the round have been sent
 			}
 			mem, direct := o.Mem.Piece(from, end)
 			if !direct {
@@ -101,7 +101,7 @@ func (b *batch) stage(o *Op, from, end int64) []byte {
 	return mem
 }
 
-// wait waits for all messages of the batch, which is empty then.
+// wait waits for all messages of the batch, and empties it.
 func (b *batch) wait(ctx context.Context, o *Op, d direction) error {
 	err := waitAll(ctx, b.pending)
 	for _, s := range b.staging {

@@ -81,6 +81,6 @@ func (o *Op) both(ctx context.Context, client func() error, aggregate func(ctx c
 	return err
 }
 
-// take and give are those of the pool.
+// take and give get a buffer from the pool and return it.
 func (o *Op) take(n int64) []byte { return o.Pool.take(n) }
 func (o *Op) give(b []byte)       { o.Pool.give(b, o.Options.BufferBytes) }

@@ -63,7 +63,7 @@ func (o *Op) collect(ctx context.Context, w twophase.Span, first int) ([]part, e
 	return parts, failed
 }
 
-// parse decodes a list of which the first message has arrived.
+// parse decodes a list. b is its first message; parse receives the others.
 func (o *Op) parse(ctx context.Context, b []byte, from int, w twophase.Span) (ranges.List, error) {
 	damaged := func() error {
 		return o.Team.Break(errclass.New(errclass.Intern, "a list of byte ranges from rank %d is damaged", from))

@@ -124,13 +124,14 @@ func (n *Near) Close() {
 	*n = Near{}
 }
 
-// isNear tells whether a rank puts its bytes into this aggregator's buffer itself.
+// isNear tells whether a rank copies its bytes into this aggregator's buffer itself.
 func (o *Op) isNear(rank int) bool {
 	me := o.Team.Rank()
 	return o.shared(me) != nil && o.Near.hosts[rank] == o.Near.hosts[me]
 }
 
-// offer tells near ranks that the buffer is ready, and returns what waits until they have finished.
+// offer informs near ranks that the buffer is ready, and returns a function that waits until they have
+// finished.
 func (o *Op) offer(parts []part) (pending []team.Pending) {
 	for _, p := range parts {
 		if p.list.Bytes() > 0 && o.isNear(p.rank) {

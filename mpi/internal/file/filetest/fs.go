@@ -54,7 +54,7 @@ type Hook func(s Step) error
 
 type whoKey struct{}
 
-// As returns a context that says on whose account steps are made.
+// As returns a context that marks steps as made by who.
 func As(ctx context.Context, who any) context.Context {
 	return context.WithValue(ctx, whoKey{}, who)
 }
@@ -88,7 +88,7 @@ var (
 	once    sync.Once
 )
 
-// prefix is that of names.
+// prefix begins the names of this storage.
 const prefix = "test:"
 
 // New makes a storage, until the end of a test.

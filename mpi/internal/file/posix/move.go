@@ -66,7 +66,7 @@ func (f *File) readStep(step sieve.Step, mem []byte) (n int64, err error) {
 	return n, nil
 }
 
-// readAt reads one range, of which the file may have less.
+// readAt reads one range. It may read less, if the file ends in the range.
 func (f *File) readAt(b []byte, off int64) (int64, error) {
 	n, err := f.f.ReadAt(b, off)
 	if errors.Is(err, io.EOF) {
@@ -100,7 +100,7 @@ func (f *File) writeStep(ctx context.Context, step sieve.Step, mem []byte, locke
 		case err == nil:
 			defer unlock()
 		case f.noLocks.Load():
-			step.Whole = false // nobody sieves here
+			step.Whole = false // without locks, no rank may sieve this file
 		default:
 			return err
 		}

@@ -46,7 +46,7 @@ func TestSieving(t *testing.T) {
 					mem[i] = byte(w + 1)
 				}
 				for range 20 {
-					// Some of this writer's bytes, of which each writer has every fourth.
+					// Some of this writer's bytes. Every fourth byte is one of them.
 					n := 1 + r.IntN(each)
 					l := ranges.List{{Off: int64(w), Len: 1, Stride: writers, Count: int64(n)}}
 					if n == 1 {

@@ -13,7 +13,7 @@ const (
 	opAdd    = iota // a: by how much; the answer is the old pointer
 	opSet           // a: the new pointer
 	opLock          // a, b: off and end; answered when the lock is held
-	opShare         // likewise, shared
+	opShare         // the same for a shared lock
 	opUnlock        // a: the number of the lock; not answered
 )
 
@@ -27,7 +27,7 @@ const (
 // numbers is how many requests of a rank have different tags.
 const numbers = 1 << 20
 
-// A Desk is one rank's access to what is shared.
+// A Desk is one rank's access to the shared pointer and the locks.
 type Desk struct {
 	t    *team.Team
 	stop context.CancelFunc // rank 0: ends the service
@@ -51,7 +51,7 @@ func New(t *team.Team, pointer int64) *Desk {
 	go func() {
 		defer close(d.done)
 		request := make([]int64, requestWords)
-		// When the team is broken, the others' requests fail by themselves.
+		// When the team is broken, the requests of other ranks fail without an answer.
 		_ = t.Serve(ctx, request, func(from int) { d.serve(from, request) }, d.gone)
 	}()
 	return d
@@ -180,7 +180,7 @@ func (d *Desk) serve(from int, request []int64) {
 // gone ends the locks of a rank that has failed.
 func (d *Desk) gone(rank int) { d.unlock(func(o owner) bool { return o.rank == rank }) }
 
-// unlock ends claims, and tells the owners of those that are granted thereby.
+// unlock ends claims, and informs the owners of claims that can now be granted.
 func (d *Desk) unlock(is func(owner) bool) {
 	d.mu.Lock()
 	granted := d.state.unlock(is)

@@ -54,8 +54,8 @@ func (s *state) lock(c claim) bool {
 	return true
 }
 
-// unlock ends a claim, and returns the owners of those that have their locks thereby. No claim
-// overtakes an earlier one with which it conflicts.
+// unlock ends the claims of the owners that is selects, and returns the owners that get their locks
+// now. No claim overtakes an earlier one with which it conflicts.
 func (s *state) unlock(is func(owner) bool) (granted []owner) {
 	ended := func(c claim) bool { return is(c.owner) }
 	s.held = slices.DeleteFunc(s.held, ended)

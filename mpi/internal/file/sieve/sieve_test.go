@@ -10,7 +10,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/internal/file/ranges"
 )
 
-// spans are ranges, of which neighbours are joined.
+// spans are ranges. Adjacent ranges are joined.
 type spans struct {
 	bytes int64
 	all   [][2]int64

@@ -36,9 +36,9 @@ type How struct {
 type Dir interface {
 	// Names returns the names of all files, in any order.
 	Names(ctx context.Context) ([]string, error)
-	// Rename gives a file another name, at which it is whole from the first moment. A file that has
-	// the name already is replaced. If the process dies meanwhile, the file may have both names. Then
-	// Rename again ends it, and Delete of one name might leave the other without a file.
+	// Rename renames a file atomically: the new name never leads to a part of it. A file that has the
+	// name already is replaced. If the process dies during the call, the file may have both names.
+	// Then the caller must call Rename again: Delete of one name may leave the other without a file.
 	Rename(ctx context.Context, from, to string) error
 	// Delete removes a file.
 	Delete(ctx context.Context, name string) error

@@ -16,8 +16,8 @@ import (
 // Writes of disjoint ranges do not disturb each other, whichever process does them. Overlapping
 // writes at the same time leave the bytes of either.
 type File interface {
-	// Read reads the ranges, one after another, into mem, which has their size. n is how many bytes
-	// come before the first one behind the end of the file.
+	// Read reads the ranges, one after another, into mem, which has their size. n is the number of
+	// bytes before the first one beyond the end of the file.
 	Read(ctx context.Context, l ranges.List, mem []byte, o Options) (n int64, err error)
 	// Write writes mem to the ranges. After an error any of its bytes may have been written, and no
 	// others.

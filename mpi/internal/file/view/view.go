@@ -67,8 +67,8 @@ func (v *View) Etype() *datatype.Type { return v.etype }
 // Filetype returns the type that is repeated.
 func (v *View) Filetype() *datatype.Type { return v.filetype }
 
-// Strict tells whether each byte of the view lies behind the one before. If not, some bytes of the
-// file are in the view several times, which is allowed only for reading.
+// Strict tells whether each byte of the view lies after the one before it. If not, bytes of the
+// file may be in the view several times, which is allowed only for reading.
 func (v *View) Strict() bool { return v.strict }
 
 // Bytes returns the place in the view of etype off, in bytes. off ≥ 0.
@@ -130,7 +130,7 @@ func (v *View) Below(end int64) int64 {
 	if v.size == 0 || at <= v.low {
 		return 0
 	}
-	// The first tile that ends behind at; all before it end below.
+	// The first tile that ends after at.
 	tile := max(0, (at-v.high)/v.extent+1)
 	if at < v.high {
 		tile = 0

@@ -188,7 +188,7 @@ func list(l ranges.List) (all [][2]int64) {
 	return all
 }
 
-// TestRefused: what is no view, and places that are too far.
+// TestRefused: types that are no views, and offsets that are too large.
 func TestRefused(t *testing.T) {
 	must := func(ft *datatype.Type, err error) *datatype.Type {
 		require.NoError(t, err)

@@ -225,8 +225,8 @@ func (m *Machine) MayFlush(rank int) error {
 	return errclass.New(errclass.RMASync, "a flush in %s: it needs Lock of its rank, or LockAll", accessNames[m.access])
 }
 
-// Everywhere tells whether MayAccess allows operations at all ranks, whether the first of them would
-// change the machine, and whether MayFlush allows flushes of all ranks.
+// Everywhere returns whether MayAccess allows operations at all ranks, whether the first such
+// operation changes the machine, and whether MayFlush allows flushes of all ranks.
 func (m *Machine) Everywhere() (access, first, flush bool) {
 	flush = m.access == lockedAll
 	return flush || m.access == fenced, m.access == fenced && !m.used, flush

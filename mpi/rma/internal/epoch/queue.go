@@ -9,7 +9,7 @@ type Queue struct {
 	holders []int // ranks; more than one only if shared
 	shared  bool
 	waiting []waiter
-	broken  bool // an exclusive holder died; nobody gets the lock any more
+	broken  bool // an exclusive holder died; no rank gets the lock any more
 }
 
 type waiter struct {
@@ -38,7 +38,7 @@ func (q *Queue) Lock(rank int, exclusive bool) Answer {
 	}
 	q.waiting = append(q.waiting, waiter{rank, exclusive})
 	if granted := q.grant(); len(granted) > 0 {
-		return Granted // nobody that waited longer could get it
+		return Granted // no other waiter could get it
 	}
 	return Waits
 }

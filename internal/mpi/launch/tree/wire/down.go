@@ -12,7 +12,7 @@ type Hello struct {
 	Node, Arity, Nodes int // Nodes includes the launcher, node 0
 	Job                string
 	Secret             []byte
-	Shell              []string // the command that starts a program on a host, whose name follows it
+	Shell              []string // the command, without the host's name, that starts a program on a host
 	Agent              string   // path of the program that becomes an agent
 	Hosts              []Host   // the agent itself and all below it
 	KeepGoing          bool
@@ -119,7 +119,7 @@ func (f *Answer) fields(c *codec) {
 type Signal struct {
 	Group, Number int
 	Alone         bool // not to the processes that they started
-	Ending        bool // the job ends: nobody needs to hear of ends before all have ended
+	Ending        bool // the job ends: ends of processes need not be reported before all have ended
 }
 
 func (*Signal) kind() byte { return kindSignal }

@@ -20,7 +20,7 @@ type control struct {
 	}
 	from struct {
 		header unix.Cmsghdr
-		info   [unix.SizeofInet6Pktinfo]byte // or, shorter, that of IPv4
+		info   [unix.SizeofInet6Pktinfo]byte // an Inet4Pktinfo, which is shorter, for IPv4
 		_      [4]byte
 	}
 }

@@ -79,7 +79,7 @@ func (h *Host) SetUp(r sim.Rate) {
 	h.up.SetRate(r)
 }
 
-// SetDown is SetUp for what arrives.
+// SetDown is SetUp for arriving datagrams.
 func (h *Host) SetDown(r sim.Rate) {
 	h.n.enter()
 	defer h.n.leave()
