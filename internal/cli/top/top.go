@@ -96,8 +96,7 @@ func serve(ctx context.Context, at string, log io.Writer, source view.Source) er
 	if err != nil {
 		return fmt.Errorf("-web %s: %w", at, err)
 	}
-	fmt.Fprintf(log, "the page is at http://%s/\n", l.Addr())
-	if err := page.Serve(ctx, l, source); err != nil {
+	if err := page.Serve(ctx, l, source, func() { fmt.Fprintf(log, "the page is at http://%s/\n", l.Addr()) }); err != nil {
 		return err
 	}
 	return ctx.Err() // it was interrupted
