@@ -33,7 +33,6 @@ type serveOptions struct {
 	others  bool
 	idFile  string
 	log     program.Log
-	verbose bool
 	quiet   bool
 	workers int
 	flows   int
@@ -100,8 +99,6 @@ VIADUCT_UDP_PRIVATE_KEY_FILE and VIADUCT_TLS_SECRET in docs/reference/bmi.md.
 	f.BoolVar(&opt.strict, "strict", false, "refuse flushes and reads of attributes without a capability; OrangeFS's own clients then do not work")
 	opt.log.Flags(f, "info")
 	opt.log.FileFlag(f)
-	f.BoolVar(&opt.verbose, "verbose", false, "log more")
-	_ = f.MarkDeprecated("verbose", "use --log-level debug")
 	program.QuietFlag(f, &opt.quiet)
 	f.StringVar(&opt.metrics, "metrics", "", "serve metrics for Prometheus at this place: "+web.Forms+" (default: what VIADUCT_METRICS says, docs/reference/metrics.md)")
 	f.StringVar(&opt.page, "page", "", "serve a page for browsers that shows this server while it runs, and metrics, at such a place (docs/guides/watching.md)")
@@ -144,11 +141,7 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	if err != nil {
 		return program.Usage(err)
 	}
-	usual := slog.LevelInfo
-	if opt.verbose {
-		usual = slog.LevelDebug
-	}
-	log, logFile, err := opt.log.Open(a.Err, usual)
+	log, logFile, err := opt.log.Open(a.Err, slog.LevelInfo)
 	if err != nil {
 		return err
 	}
@@ -296,9 +289,5 @@ func readKey(name string) ([]byte, error) {
 	if err != nil {
 		return nil, program.Usage(fmt.Errorf("--key-file: %w", err))
 	}
-	return []byte(keyText(key)), nil
+	return key[:], nil
 }
-
-// keyText is the file that genconfig makes of a key. Its bytes are what the servers sign with, so that servers of earlier
-// releases, which take the bytes of the file, work with ours.
-func keyText(key sharedkey.Key) string { return key.Hex() + "\n" }

@@ -131,11 +131,11 @@ func TestReadOnlyDisk(t *testing.T) {
 	if err := syscall.Mount("none", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
 		t.Skipf("cannot make it read only: %v", err)
 	}
-	out, err := says("check", "-dir", filepath.Join(dir, "server0"))
+	out, err := says("check", "--dir", filepath.Join(dir, "server0"))
 	require.NoError(t, err, "%s", out)
 	conf := filepath.Join(t.TempDir(), "fs.conf")
 	require.NoError(t, os.WriteFile(conf, []byte(c.FS.Text), 0o600))
-	out, err = says("serve", "-config", conf, "-dir", filepath.Join(dir, "server0"))
+	out, err = says("serve", "--config", conf, "--dir", filepath.Join(dir, "server0"))
 	require.Error(t, err)
 	require.Contains(t, out, "read-only file system")
 	require.NoError(t, syscall.Mount("none", dir, "tmpfs", syscall.MS_REMOUNT, "size=64m"))
