@@ -10,7 +10,7 @@ import (
 // A ServerLoad is what a server has done since it started, and what it does now.
 type ServerLoad struct {
 	ServerSpace
-	// NoCounts is why the rest is missing: servers tell it to root, or to all in the networks of pvfsd serve -manage-from (EACCES).
+	// NoCounts is why the rest is missing: servers tell it to root, or to all in the networks of pvfsd serve --manage-from (EACCES).
 	NoCounts                error
 	Requests, Running       uint64
 	BytesRead, BytesWritten uint64
