@@ -76,7 +76,7 @@ func measureCheckpoint(ctx context.Context, cfg config, fs *fileSystem, method, 
 	if err != nil {
 		return nil, err
 	}
-	line := onCores(cfg, filepath.Join(cfg.mpi, "mpiexec"), "-n", fmt.Sprint(checkpointRanks), "-no-label", "-env", "MPI_METHOD="+ours,
+	line := onCores(cfg, filepath.Join(cfg.mpi, "mpiexec"), "-n", fmt.Sprint(checkpointRanks), "--no-label", "--env", "MPI_METHOD="+ours,
 		cfg.self, roleCheckpoint, "pvfs:"+ourSource(fs, method)+"/checkpoints", fmt.Sprint(cfg.pvfsBytes))
 	twice := cfg // the ranks have the bytes, too
 	twice.pvfsBytes *= 2

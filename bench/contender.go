@@ -163,7 +163,7 @@ func lastLine(text string) string {
 	return lines[len(lines)-1]
 }
 
-// parseResults reads lines of JSON in the format of `bmi perf -json`.
+// parseResults reads lines of JSON in the format of `bmi perf --json`.
 func parseResults(out []byte) ([]perf.Result, error) {
 	var all []perf.Result
 	for line := range bytes.Lines(out) {

@@ -106,7 +106,7 @@ transfer() {
 # serve ALIAS: starts a server of the file system of fs.conf, and waits until it listens.
 serve() {
 	local alias=$1 log=$work/pvfsd-$1.log
-	./bin/pvfsd serve -config "$work/fs.conf" -key-file "$work/fs.key" -alias "$alias" -create 2>"$log" &
+	./bin/pvfsd serve --config "$work/fs.conf" --key-file "$work/fs.key" --alias "$alias" --create 2>"$log" &
 	local server=$!
 	servers+=("$server")
 	until grep -q "serves" "$log"; do
@@ -135,19 +135,19 @@ file_system() {
 	a=$(free_port)
 	b=$(free_port)
 	while [ "$b" = "$a" ]; do b=$(free_port); done
-	./bin/pvfsd genconfig -o "$work/fs.conf" -dir "$work/storage" -no-sync-meta \
+	./bin/pvfsd genconfig -o "$work/fs.conf" --dir "$work/storage" --no-sync-meta \
 		"a=tcp://127.0.0.1:$a,via+shm://demo-a-$$" "b=tcp://127.0.0.1:$b,via+shm://demo-b-$$"
 	mkdir "$work/storage"
 	serve a
 	serve b
 	say "two servers listen at tcp://127.0.0.1:$a and :$b, and over via+shm"
 	say "copying $source in, over via+shm"
-	timed ./bin/pvfs -fs "via+shm://demo-a-$$/pvfs2-fs" cp -r -quiet "$source" :/src
+	timed ./bin/pvfs --fs "via+shm://demo-a-$$/pvfs2-fs" cp -r --quiet "$source" :/src
 	say 'copying it out, over tcp'
-	timed ./bin/pvfs -fs "tcp://127.0.0.1:$b/pvfs2-fs" cp -r -quiet :/src "$copy"
+	timed ./bin/pvfs --fs "tcp://127.0.0.1:$b/pvfs2-fs" cp -r --quiet :/src "$copy"
 	compare "$copy"
 	rm -rf "$copy"
-	./bin/pvfs -fs "tcp://127.0.0.1:$a/pvfs2-fs" df
+	./bin/pvfs --fs "tcp://127.0.0.1:$a/pvfs2-fs" df
 	local server
 	for server in "${servers[@]}"; do
 		kill "$server"
@@ -155,14 +155,14 @@ file_system() {
 	done
 	servers=()
 	say 'looking at the stores of both servers'
-	./bin/pvfsd check -all -config "$work/fs.conf"
+	./bin/pvfsd check --all --config "$work/fs.conf"
 	rm -rf "$work/storage"
 }
 
 # heat METHOD: the plate on four processes, with a method for their messages.
 heat() {
 	say "heat on a plate: 4 processes over $1"
-	MPI_METHOD=$1 ./bin/mpiexec -no-label -timeout 2m -n 4 ./bin/heat -check -out "$work/heat.png" | tee "$work/heat" ||
+	MPI_METHOD=$1 ./bin/mpiexec --no-label --timeout 2m -n 4 ./bin/heat -check -out "$work/heat.png" | tee "$work/heat" ||
 		{ say 'FAILED: the processes ended with an error'; exit 1; }
 	grep -qx 'heat: the same as the serial solution, bit for bit' "$work/heat" ||
 		{ say 'FAILED: nothing was compared with the serial solution'; exit 1; }
@@ -192,10 +192,10 @@ heat via+shm
 heat tcp
 
 say 'ping-pong between two processes (half round trip), beside the bare limits of this machine'
-./bin/bmi perf via+shm -test limit,latency -size 0,8,64,1KiB,16KiB,64KiB,1MiB
+./bin/bmi perf via+shm --tests limit,latency --sizes 0,8,64,1KiB,16KiB,64KiB,1MiB
 say 'the same with via+shm in plugins'
-"${with_plugin[@]}" perf via+shm -test latency -size 0,8,64,1KiB,16KiB,64KiB,1MiB
+"${with_plugin[@]}" perf via+shm --tests latency --sizes 0,8,64,1KiB,16KiB,64KiB,1MiB
 say 'the same over tcp on loopback, beside a bare socket'
-./bin/bmi perf tcp -test limit,latency -size 8,1KiB,64KiB,1MiB
+./bin/bmi perf tcp --tests limit,latency --sizes 8,1KiB,64KiB,1MiB
 say 'the same over UDP on loopback, encrypted, beside a bare UDP socket'
-./bin/bmi perf via+udp -test limit,latency -size 8,1KiB,64KiB,1MiB
+./bin/bmi perf via+udp --tests limit,latency --sizes 8,1KiB,64KiB,1MiB

@@ -15,7 +15,7 @@ const roleExchangeMPI = "exchange-mpi"
 // exchangeMPILine is the command line of an exchange of two ranks.
 func exchangeMPILine(cfg config) []string {
 	return []string{
-		filepath.Join(cfg.mpi, "mpiexec"), "-n", "2", "-no-label", "-env", "MPI_METHOD=" + ours,
+		filepath.Join(cfg.mpi, "mpiexec"), "-n", "2", "--no-label", "--env", "MPI_METHOD=" + ours,
 		cfg.self, roleExchangeMPI, cfg.point.String(),
 	}
 }

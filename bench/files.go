@@ -54,14 +54,14 @@ var overFiles = []string{
 }
 
 func filesContenders(ctx context.Context, cfg config) []contender {
-	size := []string{"-sizes", strconv.Itoa(filesBytes)}
+	size := []string{"--sizes", strconv.Itoa(filesBytes)}
 	return []contender{
 		{name: filesName(oursMPI), run: func(ctx context.Context) ([]perf.Result, error) {
 			file, err := scratch(cfg)
 			if err != nil {
 				return nil, err
 			}
-			return mpibenchOn(ctx, cfg, filesRanks, "off", append(size, "-file", file, string(writeAll), string(readAll))...)
+			return mpibenchOn(ctx, cfg, filesRanks, "off", append(size, "--file", file, string(writeAll), string(readAll))...)
 		}},
 		filesPeer(ctx, cfg, openMPI, openMPI), filesPeer(ctx, cfg, openMPIROMIO, openMPI, "--mca", "io", "romio321"), filesPeer(ctx, cfg, mpich, mpich),
 		filesOnServers(cfg, oursTCP), filesOnServers(cfg, ours),
@@ -115,8 +115,8 @@ func filesOnServers(cfg config, method string) contender {
 			if i >= filesFast {
 				times = "1"
 			}
-			line := ourMPIProgram(cfg, filesRanks, "mpibench", "-json", "-pin", "off", "-iterations", times, "-batches", times,
-				"-sizes", strconv.Itoa(filesBytes), "-file", "pvfs:"+ourSource(fs, method)+"/array", string(test))
+			line := ourMPIProgram(cfg, filesRanks, "mpibench", "--json", "--pin", "off", "--iterations", times, "--batches", times,
+				"--sizes", strconv.Itoa(filesBytes), "--file", "pvfs:"+ourSource(fs, method)+"/array", string(test))
 			out, err := command(ctx, nil, line[0], line[1:]...)
 			if err != nil {
 				return nil, fs.explain(err)

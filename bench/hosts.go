@@ -47,7 +47,7 @@ func hostsContender(cfg config) contender {
 			return nil, err
 		}
 		began := time.Now()
-		out, err := command(ctx, nil, filepath.Join(cfg.mpi, "mpiexec"), "-hosts", fmt.Sprintf("n[1-%d]:%d", hostsMany, hostsRanks/hostsMany), "-rsh", rsh, cfg.self, roleHosts)
+		out, err := command(ctx, nil, filepath.Join(cfg.mpi, "mpiexec"), "--hosts", fmt.Sprintf("n[1-%d]:%d", hostsMany, hostsRanks/hostsMany), "--rsh", rsh, cfg.self, roleHosts)
 		if err != nil {
 			return nil, err
 		}
@@ -59,7 +59,7 @@ func hostsContender(cfg config) contender {
 	}}
 }
 
-// namespaceShell makes a command for -rsh that runs a program in the namespace of a host, which then
+// namespaceShell makes a command for --rsh that runs a program in the namespace of a host, which then
 // has a name of its own, so that it counts as a host.
 func namespaceShell(dir string, hosts []*netns.Host) (rsh string, err error) {
 	dir, err = filepath.Abs(dir)

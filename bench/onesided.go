@@ -43,16 +43,16 @@ func oneSidedContenders(ctx context.Context, cfg config) []contender {
 		fmt.Sprintf("%s:%d", fence, rateSize), fmt.Sprintf("%s:%d", put, mpiLargeSize)}
 	return []contender{
 		{name: oneSidedName(oursMPI), run: func(ctx context.Context) ([]perf.Result, error) {
-			one, err := mpibench(ctx, cfg, "-sizes", strconv.Itoa(rateSize), string(put), string(get), string(fetchAndOp), string(fence))
+			one, err := mpibench(ctx, cfg, "--sizes", strconv.Itoa(rateSize), string(put), string(get), string(fetchAndOp), string(fence))
 			if err != nil {
 				return nil, err
 			}
-			large, err := mpibench(ctx, cfg, "-sizes", strconv.Itoa(mpiLargeSize), string(put), string(perf.Latency), string(partitioned))
+			large, err := mpibench(ctx, cfg, "--sizes", strconv.Itoa(mpiLargeSize), string(put), string(perf.Latency), string(partitioned))
 			return append(one, large...), err
 		}},
 		oneSidedPeer(ctx, cfg, openMPI, small), oneSidedPeer(ctx, cfg, mpich, small),
 		{name: oneSidedName(oursMPITCP), run: func(ctx context.Context) ([]perf.Result, error) {
-			return mpibenchOver(ctx, cfg, oursTCP, 2, cfg.cores.String(), "-memory", "created", "-sizes", strconv.Itoa(rateSize), string(put))
+			return mpibenchOver(ctx, cfg, oursTCP, 2, cfg.cores.String(), "--memory", "created", "--sizes", strconv.Itoa(rateSize), string(put))
 		}},
 		oneSidedPeer(ctx, cfg, openMPITCP, small[:1]),
 	}

@@ -23,7 +23,7 @@ func plain(method string) variant {
 
 // perfCommand runs `bmi perf` of a method with some of its options.
 func perfCommand(ctx context.Context, cfg config, v variant, args ...string) ([]perf.Result, error) {
-	all := append([]string{"perf", v.method, "-json", "-time", cfg.point.String(), "-pin", cfg.cores.String(), "-window", strconv.Itoa(rateWindow)}, args...)
+	all := append([]string{"perf", v.method, "--json", "--time", cfg.point.String(), "--pin", cfg.cores.String(), "--window", strconv.Itoa(rateWindow)}, args...)
 	out, err := command(ctx, v.env, cfg.bmi, all...)
 	if err != nil {
 		return nil, err
@@ -54,14 +54,14 @@ func perfCommands(ctx context.Context, cfg config, v variant, runs ...[]string) 
 
 func limitsContender(cfg config) contender {
 	return contender{name: bare, run: func(ctx context.Context) ([]perf.Result, error) {
-		return perfCommand(ctx, cfg, plain(ours), "-test", "limit", "-size", sizeList(latencySizes))
+		return perfCommand(ctx, cfg, plain(ours), "--tests", "limit", "--sizes", sizeList(latencySizes))
 	}}
 }
 
 // socketContender is the limit for TCP.
 func socketContender(cfg config) contender {
 	return contender{name: bareSocket, run: func(ctx context.Context) ([]perf.Result, error) {
-		return perfCommand(ctx, cfg, plain(oursTCP), "-test", "limit", "-size", sizeList(latencySizes))
+		return perfCommand(ctx, cfg, plain(oursTCP), "--tests", "limit", "--sizes", sizeList(latencySizes))
 	}}
 }
 
@@ -69,11 +69,11 @@ func socketContender(cfg config) contender {
 func oursContender(cfg config, v variant) contender {
 	return contender{name: v.name, run: func(ctx context.Context) ([]perf.Result, error) {
 		runs := [][]string{
-			{"-test", "latency", "-size", sizeList(cfg.sizes.latencies)},
-			{"-test", "rate", "-size", sizeList(v.rates)},
+			{"--tests", "latency", "--sizes", sizeList(cfg.sizes.latencies)},
+			{"--tests", "rate", "--sizes", sizeList(v.rates)},
 		}
 		if len(cfg.sizes.bandwidths) > 0 {
-			runs = append(runs, []string{"-test", "bandwidth,bidirectional", "-size", sizeList(cfg.sizes.bandwidths)})
+			runs = append(runs, []string{"--tests", "bandwidth,bidirectional", "--sizes", sizeList(cfg.sizes.bandwidths)})
 		}
 		return perfCommands(ctx, cfg, v, runs...)
 	}}
@@ -82,6 +82,6 @@ func oursContender(cfg config, v variant) contender {
 // registeredContender is ours with memory allocated by the method.
 func registeredContender(cfg config) contender {
 	return contender{name: registered, run: func(ctx context.Context) ([]perf.Result, error) {
-		return perfCommand(ctx, cfg, plain(ours), "-memory", "registered", "-test", "latency", "-size", sizeList(latencySizes))
+		return perfCommand(ctx, cfg, plain(ours), "--memory", "registered", "--tests", "latency", "--sizes", sizeList(latencySizes))
 	}}
 }

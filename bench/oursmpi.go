@@ -23,13 +23,13 @@ const allreduceSize = 8
 func oursMPIContender(cfg config) contender {
 	return contender{name: oursMPI, run: func(ctx context.Context) ([]perf.Result, error) {
 		runs := [][]string{
-			{"-sizes", sizeList(cfg.sizes.latencies), string(perf.Latency)},
-			{"-sizes", strconv.Itoa(rateSize), string(perf.Rate)},
+			{"--sizes", sizeList(cfg.sizes.latencies), string(perf.Latency)},
+			{"--sizes", strconv.Itoa(rateSize), string(perf.Rate)},
 			{string(barrier)},
-			{"-sizes", strconv.Itoa(allreduceSize), string(allreduce)},
+			{"--sizes", strconv.Itoa(allreduceSize), string(allreduce)},
 		}
 		if len(cfg.sizes.bandwidths) > 0 {
-			runs = append(runs, []string{"-sizes", sizeList(cfg.sizes.bandwidths), string(perf.Bandwidth), string(perf.Bidirectional)})
+			runs = append(runs, []string{"--sizes", sizeList(cfg.sizes.bandwidths), string(perf.Bandwidth), string(perf.Bidirectional)})
 		}
 		var all []perf.Result
 		for _, args := range runs {
@@ -48,7 +48,7 @@ func mpibench(ctx context.Context, cfg config, args ...string) ([]perf.Result, e
 	return mpibenchOn(ctx, cfg, 2, cfg.cores.String(), args...)
 }
 
-// mpibenchOn runs `mpibench` on some ranks, bound to cores as its option -pin says.
+// mpibenchOn runs `mpibench` on some ranks, bound to cores as its option --pin says.
 func mpibenchOn(ctx context.Context, cfg config, ranks int, pin string, args ...string) ([]perf.Result, error) {
 	return mpibenchOver(ctx, cfg, ours, ranks, pin, args...)
 }
@@ -56,7 +56,7 @@ func mpibenchOn(ctx context.Context, cfg config, ranks int, pin string, args ...
 // mpibenchOver is mpibenchOn over a method.
 func mpibenchOver(ctx context.Context, cfg config, method string, ranks int, pin string, args ...string) ([]perf.Result, error) {
 	line := ourMPIProgramOver(cfg, method, ranks, "mpibench", append([]string{
-		"-json", "-time", cfg.point.String(), "-pin", pin, "-window", strconv.Itoa(rateWindow),
+		"--json", "--time", cfg.point.String(), "--pin", pin, "--window", strconv.Itoa(rateWindow),
 	}, args...)...)
 	out, err := command(ctx, nil, line[0], line[1:]...)
 	if err != nil {
@@ -73,7 +73,7 @@ func ourMPIProgram(cfg config, ranks int, program string, args ...string) []stri
 // ourMPIProgramOver is ourMPIProgram over a method.
 func ourMPIProgramOver(cfg config, method string, ranks int, program string, args ...string) []string {
 	line := []string{
-		filepath.Join(cfg.mpi, "mpiexec"), "-n", fmt.Sprint(ranks), "-no-label", "-env", "MPI_METHOD=" + method,
+		filepath.Join(cfg.mpi, "mpiexec"), "-n", fmt.Sprint(ranks), "--no-label", "--env", "MPI_METHOD=" + method,
 		filepath.Join(cfg.mpi, program),
 	}
 	return onCores(cfg, append(line, args...)...)

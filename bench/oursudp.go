@@ -40,7 +40,7 @@ func secureUDP(cfg config) variant {
 // udpContender is the limit for UDP.
 func udpContender(cfg config) contender {
 	return contender{name: bareUDP, run: func(ctx context.Context) ([]perf.Result, error) {
-		return perfCommand(ctx, cfg, insecureUDP(), "-test", "limit", "-size", sizeList(latencySizes))
+		return perfCommand(ctx, cfg, insecureUDP(), "--tests", "limit", "--sizes", sizeList(latencySizes))
 	}}
 }
 

@@ -48,7 +48,7 @@ var manyArgs = map[string][]string{
 
 func oversubscribedContenders(ctx context.Context, cfg config) []contender {
 	all := []contender{{name: manyName(oursMPI), run: func(ctx context.Context) ([]perf.Result, error) {
-		got, err := mpibenchOn(ctx, cfg, manyRanks, "off", "-sizes", strconv.Itoa(rateSize), string(alltoall), string(barrier), string(allreduce))
+		got, err := mpibenchOn(ctx, cfg, manyRanks, "off", "--sizes", strconv.Itoa(rateSize), string(alltoall), string(barrier), string(allreduce))
 		if err != nil {
 			return nil, err
 		}

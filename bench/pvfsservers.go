@@ -162,14 +162,14 @@ func (fs *fileSystem) stop() {
 // startOurs starts our servers.
 func startOurs(_ context.Context, cfg config) (*fileSystem, error) {
 	return startServers(cfg, true, func(_ *fileSystem, conf, alias string) ([]string, error) {
-		return []string{cfg.pvfsd, "serve", "-config", conf, "-alias", alias, "-create"}, nil
+		return []string{cfg.pvfsd, "serve", "--config", conf, "--alias", alias, "--create"}, nil
 	})
 }
 
 // ourClient is our client over a method.
 func ourClient(cfg config, method string) clientKind {
 	cp := func(fs *fileSystem, from, to string) []string {
-		return []string{cfg.pvfs, "-fs", ourSource(fs, method), "cp", "-quiet", from, to}
+		return []string{cfg.pvfs, "--fs", ourSource(fs, method), "cp", "--quiet", from, to}
 	}
 	return clientKind{
 		in:  func(fs *fileSystem, local, name string) []string { return cp(fs, local, ":/"+name) },

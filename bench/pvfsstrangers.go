@@ -56,7 +56,7 @@ func pvfsStranger(ctx context.Context, cfg config, attack string) (s slowdown, e
 		if attack != attackIdle {
 			limit = `ulimit -n "$(ulimit -H -n)"; exec "$@"`
 		}
-		return []string{"sh", "-c", limit, "sh", cfg.pvfsd, "serve", "-config", conf, "-alias", alias, "-create"}, nil
+		return []string{"sh", "-c", limit, "sh", cfg.pvfsd, "serve", "--config", conf, "--alias", alias, "--create"}, nil
 	})
 	if err != nil {
 		return s, err

@@ -53,7 +53,7 @@ func smallContenders(ctx context.Context, cfg config) []contender {
 	cfg.sizes, cfg.point = smallSizes, min(cfg.point, smallPoint)
 	return []contender{
 		{name: bare, run: func(ctx context.Context) ([]perf.Result, error) {
-			return perfCommand(ctx, cfg, plain(ours), "-test", string(perf.LimitBounce))
+			return perfCommand(ctx, cfg, plain(ours), "--tests", string(perf.LimitBounce))
 		}},
 		oursContender(cfg, plain(ours)), oursMPIContender(cfg),
 		mpiContender(ctx, cfg, openMPI), mpiContender(ctx, cfg, mpich), ucxContender(cfg, ucx), fabricContender(cfg, libfabric),

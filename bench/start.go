@@ -126,8 +126,8 @@ func waitingRank([]string) error {
 // memoryOfRanks returns the memory of a rank of a job, in bytes: the mean of all, memory that several
 // share counted once.
 func memoryOfRanks(cfg config, ranks int) (float64, error) {
-	job, err := perf.StartChild("job", onCores(cfg, filepath.Join(cfg.mpi, "mpiexec"), "-n", strconv.Itoa(ranks), "-no-label",
-		"-env", "MPI_METHOD="+ours, cfg.self, roleRank))
+	job, err := perf.StartChild("job", onCores(cfg, filepath.Join(cfg.mpi, "mpiexec"), "-n", strconv.Itoa(ranks), "--no-label",
+		"--env", "MPI_METHOD="+ours, cfg.self, roleRank))
 	if err != nil {
 		return 0, err
 	}

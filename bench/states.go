@@ -51,7 +51,7 @@ const lookTime = 10 * time.Millisecond
 // bounceNow measures the half round trip of a bare cache line, in microseconds.
 func bounceNow(ctx context.Context, cfg config) (float64, error) {
 	cfg.point = lookTime
-	got, err := perfCommand(ctx, cfg, plain(ours), "-test", string(perf.LimitBounce))
+	got, err := perfCommand(ctx, cfg, plain(ours), "--tests", string(perf.LimitBounce))
 	if err != nil {
 		return 0, err
 	}

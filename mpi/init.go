@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/viaduct-hpc/viaduct/bmi/about"
 	"github.com/viaduct-hpc/viaduct/internal/mpi/core"
 	"github.com/viaduct-hpc/viaduct/internal/mpi/pmi"
 	"github.com/viaduct-hpc/viaduct/mpi/boot"
@@ -37,9 +38,7 @@ func Init(ctx context.Context, o Options) (*Process, error) {
 		p.giveUp()
 		return nil, err
 	}
-	if !p.manual {
-		p.hide = p.source().Open()
-	}
+	p.initialized.Store(true)
 	p.warnExposed(userLog)
 	return p, nil
 }
@@ -101,7 +100,7 @@ func (p *Process) start(ctx context.Context, o Options) error {
 	return p.meetParent(ctx)
 }
 
-// listen opens the endpoint.
+// listen opens the endpoint, and shows the process.
 func (p *Process) listen(ctx context.Context, o Options, pl plan, name string) (err error) {
 	host := o.ListenHost
 	if host == "" && pl.needsHost() {
@@ -109,7 +108,10 @@ func (p *Process) listen(ctx context.Context, o Options, pl plan, name string) (
 			return errclass.Wrap(errclass.Other, err, "set %s to an address of this machine", ListenHostEnv)
 		}
 	}
-	p.ep, err = pl.open(ctx, o.Endpoint, name, host, p.boot.Secret())
+	defer about.Hold()() // viewers see the endpoint with its rank
+	if p.ep, err = pl.open(ctx, o.Endpoint, name, host, p.boot.Secret()); err == nil && !p.manual {
+		p.hide = p.source().Open()
+	}
 	return err
 }
 
@@ -117,6 +119,9 @@ func (p *Process) listen(ctx context.Context, o Options, pl plan, name string) (
 func (p *Process) giveUp() {
 	p.ending.Store(true)
 	p.finalized.Store(true)
+	if p.hide != nil {
+		p.hide()
+	}
 	ctx, cancel := context.WithCancel(background)
 	cancel() // nothing was sent
 	if p.engine != nil {

@@ -46,12 +46,13 @@ type Process struct {
 	initTimeMax time.Duration // limits the wait for spawned processes
 	exposed     string        // why messages between hosts are not protected; "" if they are
 
-	hide func() // undoes watch.Source.Open
+	hide func() // undoes watch.Source.Open; nil if nothing is shown
 
-	manual    bool        // no call waits: a simulation drives the endpoint
-	strangers atomic.Bool // there are or were connections to processes of other jobs
-	ending    atomic.Bool // Finalize has been called
-	finalized atomic.Bool // communication is no longer possible
+	manual      bool        // no call waits: a simulation drives the endpoint
+	initialized atomic.Bool // Init has succeeded; engine and world do not change any more
+	strangers   atomic.Bool // there are or were connections to processes of other jobs
+	ending      atomic.Bool // Finalize has been called
+	finalized   atomic.Bool // communication is no longer possible
 }
 
 // World returns the communicator of all processes that were started together (MPI_COMM_WORLD;

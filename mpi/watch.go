@@ -9,12 +9,22 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/watch"
 )
 
-// source returns what the process shows of itself while it runs. Its endpoint has its own source.
+// source is what the process shows of itself while it runs. Its endpoint shows itself. During Init, the counts are 0 and the process
+// waits for nothing.
 func (p *Process) source() *watch.Source {
 	return &watch.Source{
-		Counts: func() []about.Count { return about.Counts("mpi", p.engine.Stats()) },
+		Counts: func() []about.Count {
+			if !p.initialized.Load() {
+				return about.Counts("mpi", core.Stats{})
+			}
+			return about.Counts("mpi", p.engine.Stats())
+		},
 		Rank: func() *watch.Rank {
-			return &watch.Rank{Job: p.boot.JobID(), Rank: p.world.rank, Size: p.world.Size(), Waits: p.waits(time.Now())}
+			r := &watch.Rank{Job: p.boot.JobID(), Rank: p.boot.Rank(), Size: p.boot.Size()}
+			if p.initialized.Load() {
+				r.Waits = p.waits(time.Now())
+			}
+			return r
 		},
 	}
 }

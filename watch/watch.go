@@ -48,14 +48,16 @@ func (f *follower) follow(text string) {
 		f.server = nil
 	case f.server == nil && open && !f.failed && !f.off:
 		var err error
-		if f.server, err = serve(text); err != nil {
+		if f.server, err = listen(text); err != nil {
 			f.failed = true
 			fmt.Fprintf(f.complain, "viaduct: %s: %v\n", Env, err)
+			return
 		}
+		f.server.Serve()
 	}
 }
 
-func serve(text string) (*web.Server, error) {
+func listen(text string) (*web.Server, error) {
 	w, err := web.Parse(text)
 	if err != nil {
 		return nil, err
@@ -63,19 +65,30 @@ func serve(text string) (*web.Server, error) {
 	return web.Listen(w)
 }
 
-// Serve serves at a place until stop is called, in place of what the environment says. at is where it
-// listens, as bmi top takes it: with the port that was free, or the socket in the folder.
-func Serve(where string) (at string, stop func() error, err error) {
+// A Place is where a program serves, in place of what the environment says.
+type Place struct{ server *web.Server }
+
+// Listen takes a place, in one of the forms above. Connections wait there until Serve. The caller must close the place.
+func Listen(where string) (*Place, error) {
 	own.mu.Lock()
 	defer own.mu.Unlock()
-	s, err := serve(where)
+	s, err := listen(where)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	own.off = true
 	if own.server != nil {
 		_ = own.server.Close() // nothing is lost
 		own.server = nil
 	}
-	return s.Where(), s.Close, nil
+	return &Place{s}, nil
 }
+
+// Serve starts to answer. Call it when everything that the program shows is open.
+func (p *Place) Serve() { p.server.Serve() }
+
+// String is where the program serves, as bmi top takes it: with the port that was free, or the socket in the folder.
+func (p *Place) String() string { return p.server.Where() }
+
+// Close ends the server.
+func (p *Place) Close() error { return p.server.Close() }

@@ -1,5 +1,5 @@
 /*
- * The bare cache-line bounce of `bmi perf -test limit-bounce`, in C, to check
+ * The bare cache-line bounce of `bmi perf --tests limit-bounce`, in C, to check
  * that the one in Go costs the same.
  *
  *     bounce MILLISECONDS CORE CORE

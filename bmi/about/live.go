@@ -10,6 +10,7 @@ var live struct {
 	sync.Mutex
 	all     []*any
 	changed []*func(n int)
+	holds   int // calls of Hold that are not released; no function of changed is called meanwhile
 }
 
 // Opened adds an object to those that are open in this process, such as an endpoint. closed removes it
@@ -18,20 +19,36 @@ func Opened(object any) (closed func()) {
 	one := &object
 	live.Lock()
 	live.all = append(live.all, one)
-	told, n := slices.Clone(live.changed), len(live.all)
-	live.Unlock()
-	tell(told, n)
+	unlockAndTell()
 	return func() {
 		live.Lock()
 		live.all = slices.DeleteFunc(live.all, func(o *any) bool { return o == one })
-		told, n := slices.Clone(live.changed), len(live.all)
-		live.Unlock()
-		tell(told, n)
+		unlockAndTell()
 	}
 }
 
-func tell(fns []*func(int), n int) {
-	for _, fn := range fns {
+// Hold delays the calls of Changed until release is called. A package that shows one thing by several objects holds while it opens
+// them, so that no viewer sees a part of it. release can be called more than once.
+func Hold() (release func()) {
+	live.Lock()
+	defer live.Unlock()
+	live.holds++
+	return sync.OnceFunc(func() {
+		live.Lock()
+		live.holds--
+		unlockAndTell()
+	})
+}
+
+// unlockAndTell unlocks live, and calls the functions of Changed unless they are held back.
+func unlockAndTell() {
+	var told []*func(int)
+	if live.holds == 0 {
+		told = slices.Clone(live.changed)
+	}
+	n := len(live.all)
+	live.Unlock()
+	for _, fn := range told {
 		(*fn)(n)
 	}
 }
@@ -48,14 +65,16 @@ func Live() []any {
 }
 
 // Changed calls fn with the number of open objects, now and whenever it changes, until stop is called.
-// Calls can overlap.
+// During a Hold, the calls wait for its end. Calls can overlap.
 func Changed(fn func(n int)) (stop func()) {
 	one := &fn
 	live.Lock()
 	live.changed = append(live.changed, one)
-	n := len(live.all)
+	n, held := len(live.all), live.holds > 0
 	live.Unlock()
-	fn(n)
+	if !held {
+		fn(n)
+	}
 	return func() {
 		live.Lock()
 		defer live.Unlock()

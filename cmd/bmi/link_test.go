@@ -17,7 +17,7 @@ import (
 func TestPerfTellsWhatTheLinkCounted(t *testing.T) {
 	t.Setenv("VIADUCT_UDP_INSECURE", "1")
 	for _, method := range []string{"via+udp", "tcp"} {
-		p := command(t, "perf", method, "--json", "--time", "2ms", "--test", "latency", "--size", "8").start()
+		p := command(t, "perf", method, "--json", "--time", "2ms", "--tests", "latency", "--sizes", "8").start()
 		require.Equal(t, cli.ExitOK, p.wait(), p.err.String())
 		lines := strings.Split(strings.TrimSpace(p.out.String()), "\n")
 		if method == "tcp" {

@@ -241,7 +241,7 @@ func TestPerfStartsItsPeerAndEndsIt(t *testing.T) {
 }
 
 func perfOf(t *testing.T, method string) {
-	perf := command(t, "perf", method, "--json", "--time", "2ms", "--size", "8,64KiB").start()
+	perf := command(t, "perf", method, "--json", "--time", "2ms", "--sizes", "8,64KiB").start()
 	require.Equal(t, cli.ExitOK, perf.wait(), perf.err.String())
 	tests := map[string]int{}
 	for line := range strings.Lines(perf.out.String()) {
@@ -263,7 +263,7 @@ func TestPerfThatIsKilledLeavesNoPeer(t *testing.T) { overEach(t, killPerf) }
 func killPerf(t *testing.T, newAddress func() string) {
 	address := newAddress()
 	method, _, _ := strings.Cut(address, "://")
-	perf := command(t, "perf", method, "--listen", address, "--json", "--test", "latency", "--size", "0-64KiB", "--time", "1s")
+	perf := command(t, "perf", method, "--listen", address, "--json", "--tests", "latency", "--sizes", "0-64KiB", "--time", "1s")
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	perf.cmd.Stdout = w

@@ -55,14 +55,14 @@ func TestMessages(t *testing.T) {
 		{"ping tcps://" + port, "VIADUCT_TLS_SECRET=" + key, cli.ExitPeerFailed, "bmi: the connection to tcps://" + port + " was refused: the other side closed the connection when it was asked for TLS: does it speak tcp:// rather than tcps://?"},
 		{"ping tcp", "", cli.ExitUsage, `bmi: bad address "tcp": an address looks like *`},
 		{"ping tpc://x:1", "", cli.ExitUsage, `bmi: unknown method "tpc"; available: *`},
-		{"ping " + tcp + " -cuont 3", "", cli.ExitUsage, "bmi: bmi ping has no option --cuont; did you mean --count?"},
+		{"ping " + tcp + " -cuont 3", "", cli.ExitUsage, "bmi: bmi ping has no option -cuont; did you mean --count?"},
 		{"ping " + tcp + " --timeout 3x", "", cli.ExitUsage, "bmi: --timeout 3x: want a time with its unit, such as 200ms, 3s or 1m30s"},
 		{"pnig " + tcp, "", cli.ExitUsage, `bmi: unknown command "pnig"; did you mean ping?`},
 		{"serve " + tcp, "", cli.ExitInUse, "bmi: a running process listens at " + tcp + " already: choose another address, or end that process"},
 		{"send via+shm://absent /no/file", "", cli.ExitFailed, "bmi: open /no/file: no such file or directory"},
 		{"recv via+shm://here -o /no/folder/file", "", cli.ExitUsage, "bmi: -o /no/folder/file: there is no folder /no/folder"},
-		{"send tcp://" + free + " --wait 1ms", "", cli.ExitNobody, "bmi: send: nobody receives there: looked for 1ms; start `bmi recv tcp://" + free + "`, or look longer with --timeout: nobody answers at *"},
-		{"perf tcp://" + free + " --test latency", "", cli.ExitNobody, "bmi: latency of 0 B: nobody answers at tcp://" + free + ", check the address and that the other side runs: connection refused"},
+		{"send tcp://" + free + " --timeout 1ms", "", cli.ExitNobody, "bmi: send: nobody receives there: looked for 1ms; start `bmi recv tcp://" + free + "`, or look longer with --timeout: nobody answers at *"},
+		{"perf tcp://" + free + " --tests latency", "", cli.ExitNobody, "bmi: latency of 0 B: nobody answers at tcp://" + free + ", check the address and that the other side runs: connection refused"},
 	} {
 		t.Run(c.line+" "+c.env, func(t *testing.T) {
 			p := command(t, strings.Fields(c.line)...)

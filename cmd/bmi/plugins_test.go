@@ -157,7 +157,7 @@ func ended(process string) bool {
 }
 
 func pluginsPerf(t *testing.T, via string) {
-	p := command(t, "plugins", "run", via, "--", "perf", "via+shm", "--json", "--time", "2ms", "--test", "latency", "--size", "8").start()
+	p := command(t, "plugins", "run", via, "--", "perf", "via+shm", "--json", "--time", "2ms", "--tests", "latency", "--sizes", "8").start()
 	require.Equal(t, cli.ExitOK, p.wait(), p.err.String())
 	var r perf.Result
 	require.NoError(t, json.Unmarshal(p.out.Bytes(), &r))

@@ -32,9 +32,9 @@ func TestTraceOfAKilledProcess(t *testing.T) { overEach(t, killTraced) }
 func killTraced(t *testing.T, newAddress func() string) {
 	dir, address := t.TempDir(), newAddress()
 	killed, other, out := filepath.Join(dir, "serve.json"), filepath.Join(dir, "ping.json"), filepath.Join(dir, "job.json")
-	serve := command(t, "serve", address, "-trace", killed).start()
+	serve := command(t, "serve", address, "--trace", killed).start()
 	require.Eventually(t, func() bool {
-		return command(t, "ping", address, "-count", "3", "-interval", "1ms", "-trace", other).start().wait() == cli.ExitOK
+		return command(t, "ping", address, "--count", "3", "--interval", "1ms", "--trace", other).start().wait() == cli.ExitOK
 	}, waitMax, 10*time.Millisecond)
 	require.Eventually(t, func() bool {
 		text, err := os.ReadFile(killed)
@@ -45,7 +45,7 @@ func killTraced(t *testing.T, newAddress func() string) {
 	require.NotEqual(t, cli.ExitOK, serve.wait())
 	require.NotEmpty(t, traceEvents(t, killed))
 
-	join := command(t, "trace", "join", dir, "-o", out, "-json").start()
+	join := command(t, "trace", "join", dir, "-o", out, "--json").start()
 	require.Equal(t, cli.ExitOK, join.wait(), join.err.String())
 	var did struct{ Files, Messages int }
 	require.NoError(t, json.Unmarshal(join.out.Bytes(), &did))
@@ -70,7 +70,7 @@ func killTraced(t *testing.T, newAddress func() string) {
 func TestTraceVariable(t *testing.T) {
 	dir := t.TempDir()
 	run := func(value string) *process {
-		p := command(t, "ping", "via+shm://absent", "-count", "1")
+		p := command(t, "ping", "via+shm://absent", "--count", "1")
 		p.cmd.Env = append(p.cmd.Env, "VIADUCT_TRACE="+value)
 		return p.start()
 	}
@@ -106,9 +106,9 @@ func TestMistakesWithTraces(t *testing.T) {
 		{[]string{"trace", "join", "/no/such", "-o", filepath.Join(dir, "out")}, "no such file"},
 		{[]string{"trace", "summary", letter}, "line 1: it does not begin"},
 		{[]string{"trace", "summary", t.TempDir()}, "no traces (*.json) are in it"},
-		{[]string{"trace", "summary", letter, "-top", "-1"}, "bad -top"},
+		{[]string{"trace", "summary", letter, "--top", "-1"}, "bad --top"},
 		{[]string{"trace", "sumary", letter}, "did you mean summary?"},
-		{[]string{"ping", "via+shm://x", "-trace", letter}, "-trace: " + letter + " exists and is no trace"},
+		{[]string{"ping", "via+shm://x", "--trace", letter}, "--trace: " + letter + " exists and is no trace"},
 	} {
 		p := command(t, c.args...).start()
 		assert.Equal(t, cli.ExitUsage, p.wait(), "%v", c.args)
@@ -120,7 +120,7 @@ func TestMistakesWithTraces(t *testing.T) {
 // TestPerfTracesBothSides: the process that perf starts has a file of its own.
 func TestPerfTracesBothSides(t *testing.T) {
 	dir := t.TempDir()
-	p := command(t, "perf", "via+shm", "-test", "latency", "-size", "8", "-time", "2ms", "-pin", "off", "-trace", filepath.Join(dir, "p.json")).start()
+	p := command(t, "perf", "via+shm", "--tests", "latency", "--sizes", "8", "--time", "2ms", "--pin", "off", "--trace", filepath.Join(dir, "p.json")).start()
 	require.Equal(t, cli.ExitOK, p.wait(), p.err.String())
 	require.NotEmpty(t, traceEvents(t, filepath.Join(dir, "p.json")))
 	require.NotEmpty(t, traceEvents(t, filepath.Join(dir, "p.peer.json")))

@@ -10,7 +10,6 @@ import (
 	"context"
 	"os"
 
-	"github.com/viaduct-hpc/viaduct/internal/dashes"
 	"github.com/viaduct-hpc/viaduct/internal/mpiperf/command"
 	_ "github.com/viaduct-hpc/viaduct/methods/tcp" // tcp, tcps
 	_ "github.com/viaduct-hpc/viaduct/methods/via" // via+shm, via+udp
@@ -20,5 +19,5 @@ import (
 
 func main() {
 	app := &command.App{Out: os.Stdout, Err: os.Stderr}
-	os.Exit(app.Main(context.Background(), dashes.Normalize(os.Args[1:])))
+	os.Exit(app.Main(context.Background(), os.Args[1:]))
 }

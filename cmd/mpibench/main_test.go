@@ -132,7 +132,7 @@ func TestMistakesAreSaidOnce(t *testing.T) {
 		`bad size "eight"`:                   {"--sizes", "eight"},
 		`bad --pin "here"`:                   {"--pin", "here"},
 		`bad --ranks "two"`:                  {"--ranks", "two"},
-		`mpibench has no option --fast`:      {"-fast"},
+		`mpibench has no option -fast`:       {"-fast"},
 		`9 ranks of a job that has 2`:        {"--ranks", "9", "barrier"},
 		`--tune writes a table`:              {"--tune", "/dev/null", "--json"},
 		`--window 0: choose 1 to`:            {"--window", "0"},

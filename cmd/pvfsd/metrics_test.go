@@ -44,9 +44,9 @@ func noops(t *testing.T, at string) uint64 {
 func TestMetrics(t *testing.T) {
 	folder, at := t.TempDir(), freeport.Address(t)
 	conf, dir := filepath.Join(folder, "fs.conf"), filepath.Join(folder, "data")
-	out, err := command(t, "genconfig", "-o", conf, "-insecure", "one=tcp://"+freeport.Address(t)).CombinedOutput()
+	out, err := command(t, "genconfig", "-o", conf, "--insecure", "one=tcp://"+freeport.Address(t)).CombinedOutput()
 	require.NoError(t, err, string(out))
-	d := serve(t, "-create", "-config", conf, "-dir", dir, "-metrics", at, "-slow-request", "1ns")
+	d := serve(t, "--create", "--config", conf, "--dir", dir, "--metrics", at, "--slow-request", "1ns")
 	before := noops(t, at)
 	noop(t, d.addresses[0])
 	d.waitFor(t, func() bool { return noops(t, at) > before }) // the answer may come before the request is counted
@@ -78,11 +78,11 @@ func (d *daemon) waitFor(t *testing.T, holds func() bool) {
 func TestNoMetrics(t *testing.T) {
 	folder := t.TempDir()
 	conf, dir := filepath.Join(folder, "fs.conf"), filepath.Join(folder, "data")
-	out, err := command(t, "genconfig", "-o", conf, "-insecure", "one=tcp://"+freeport.Address(t)).CombinedOutput()
+	out, err := command(t, "genconfig", "-o", conf, "--insecure", "one=tcp://"+freeport.Address(t)).CombinedOutput()
 	require.NoError(t, err, string(out))
 	for _, where := range []string{"9100", "unix:here", "dir:" + conf} {
-		out, err := command(t, "serve", "-create", "-config", conf, "-dir", dir, "-metrics", where).CombinedOutput()
+		out, err := command(t, "serve", "--create", "--config", conf, "--dir", dir, "--metrics", where).CombinedOutput()
 		require.Error(t, err, where)
-		assert.Contains(t, string(out), "-metrics: ", where)
+		assert.Contains(t, string(out), "--metrics: ", where)
 	}
 }

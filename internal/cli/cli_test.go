@@ -87,16 +87,19 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 		"perf":                                "bmi perf takes one METHOD or ADDR, not 0 arguments",
 		"perf nothing":                        `unknown method "nothing"; available: mem`,
 		"perf nothing://x":                    `unknown method "nothing"; available: mem`,
-		"perf mem --size 1TiB":                `bad size "1TiB"`,
-		"perf mem --test latncy":              `unknown test "latncy": choose from limit-bounce`,
+		"perf mem --sizes 1TiB":               `bad size "1TiB"`,
+		"perf mem --tests latncy":             `unknown test "latncy": choose from limit-bounce`,
 		"perf mem --memory fast":              `bad --memory "fast"`,
 		"perf mem --window 0":                 "--window 0: choose 1 to",
 		"perf mem --pin x":                    `bad --pin "x"`,
 		"perf mem --time 0s":                  "bad --time",
 		"perf mem://x --listen mem://y":       "--listen is for",
 		"perf mem --nosuch":                   "bmi perf has no option --nosuch",
-		"info -test.v":                        "bmi info has no option --test.v",
-		"info -sim.seeds=1":                   "bmi info has no option --sim.seeds",
+		"info -test.v":                        "bmi info has no option -test.v",
+		"info -sim.seeds=1":                   "bmi info has no option -sim.seeds",
+		"recv mem://x -quiet":                 "bmi recv has no option -quiet: write --quiet",
+		"perf mem -json":                      "bmi perf has no option -json: write --json",
+		"-log-level debug info":               "bmi has no option -log-level: write --log-level",
 		"ping name":                           `bad address "name": an address looks like mem://NAME`,
 		"ping mem://":                         "what follows :// is missing; an address looks like mem://NAME",
 		"ping mem://x --size 1MiB --count -1": "cannot be negative",
@@ -215,7 +218,7 @@ func TestPingOneThatDoesNotAnswer(t *testing.T) {
 
 func TestPerfJSONLines(t *testing.T) {
 	address := serveInProcess(t)
-	r := bmiRun(t, "perf", address, "--json", "--time", "1ms", "--size", "0,8", "--size=4KiB", "--test", "latency,rate", "--test", "bandwidth", "--test", "bidirectional", "--window", "4", "--memory", "registered")
+	r := bmiRun(t, "perf", address, "--json", "--time", "1ms", "--sizes", "0,8", "--sizes=4KiB", "--tests", "latency,rate", "--tests", "bandwidth", "--tests", "bidirectional", "--window", "4", "--memory", "registered")
 	require.Equal(t, ExitOK, r.code, r.err.String())
 	var got []string
 	for line := range strings.Lines(r.out.String()) {
@@ -255,7 +258,7 @@ func TestPerfOfAnAddressHasNoLimitsUnlessAsked(t *testing.T) {
 
 func TestPerfTable(t *testing.T) {
 	address := serveInProcess(t)
-	r := bmiRun(t, "perf", address, "--time", "1ms", "--size", "8,64KiB", "--test", "latency", "--pin", "off")
+	r := bmiRun(t, "perf", address, "--time", "1ms", "--sizes", "8,64KiB", "--tests", "latency", "--pin", "off")
 	require.Equal(t, ExitOK, r.code, r.err.String())
 	lines := strings.Split(strings.TrimSpace(r.out.String()), "\n")
 	require.Len(t, lines, 3)
@@ -268,7 +271,7 @@ func TestPerfLimits(t *testing.T) {
 	if cores, err := perf.AllowedCores(); err != nil || len(cores) < 2 {
 		need.Unless(t, need.Cores, errors.New("this needs two"))
 	}
-	r := bmiRun(t, "perf", "mem", "--json", "--time", "2ms", "--test", "limit,limit-socket,limit-udp", "--size", "0,4KiB")
+	r := bmiRun(t, "perf", "mem", "--json", "--time", "2ms", "--tests", "limit,limit-socket,limit-udp", "--sizes", "0,4KiB")
 	require.Equal(t, ExitOK, r.code, r.err.String())
 	assert.Contains(t, r.out.String(), `{"test":"limit-bounce","method":"bare","size":0,"window":1,`)
 	assert.Contains(t, r.out.String(), `{"test":"limit-memcpy","method":"bare","size":4096,"window":1,`)
@@ -279,14 +282,14 @@ func TestPerfLimits(t *testing.T) {
 
 // TestPerfChecksSizesFirst: a size over the limit of the method is refused before anything is measured.
 func TestPerfChecksSizesFirst(t *testing.T) {
-	r := bmiRun(t, "perf", "mem", "--test", "limit-bounce,latency", "--size", "8,1GiB", "--time", "1ms")
+	r := bmiRun(t, "perf", "mem", "--tests", "limit-bounce,latency", "--sizes", "8,1GiB", "--time", "1ms")
 	assert.Equal(t, ExitUsage, r.code)
 	assert.Contains(t, r.err.String(), "--sizes 1 GiB, but messages of mem have at most 64 MiB")
 	assert.Empty(t, r.out.String())
 }
 
 func TestPerfNobody(t *testing.T) {
-	r := bmiRun(t, "perf", "mem://nobody", "--test", "latency")
+	r := bmiRun(t, "perf", "mem://nobody", "--tests", "latency")
 	assert.Equal(t, ExitNobody, r.code)
 	assert.Contains(t, r.err.String(), "nobody answers at mem://nobody")
 }

@@ -65,7 +65,6 @@ With --trace FILE.json, a process that perf starts writes its own trace to FILE.
 		},
 	}
 	f := cmd.Flags()
-	program.Renamed(f, map[string]string{"test": "tests", "size": "sizes"})
 	f.StringSliceVar(&opt.tests, "tests", nil, "tests to run: latency, rate, bandwidth, bidirectional, limit-bounce, limit-memcpy, limit-socket, limit-udp, limit, all (default: all; with an ADDR, which may be anywhere, no limits)")
 	f.StringSliceVar(&opt.sizes, "sizes", nil, "message sizes, lists and ranges, for instance 8,64KiB or 1KiB-1MiB (default: a series for each test)")
 	f.IntVar(&opt.window, "window", 64, "messages under way at once, at most, in all tests but latency")

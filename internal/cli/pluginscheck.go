@@ -26,7 +26,6 @@ type checkOptions struct {
 	oneWay     bool
 	headOfLine bool
 	oneProcess bool
-	log        bool
 	json       bool
 }
 
@@ -64,8 +63,6 @@ Variables that a method needs, a key for instance, are given with --env.
 	f.BoolVar(&opt.oneWay, "one-way", false, "the method does not know a connecting peer by its listening address (tcp and tcps: always)")
 	f.BoolVar(&opt.headOfLine, "head-of-line", false, "a long message without a receive holds up those behind it (tcp and tcps: always)")
 	f.BoolVar(&opt.oneProcess, "one-process", false, "endpoints reach only those of the same process: no test with a peer in another one")
-	f.BoolVar(&opt.log, "log", false, "show the log of the plugin")
-	_ = f.MarkDeprecated("log", "use --log-level")
 	program.JSONFlag(cmd, &opt.json, checked{})
 	return cmd
 }
@@ -121,7 +118,7 @@ func (a *App) pluginsCheck(ctx context.Context, path string, opt checkOptions) (
 		return err
 	}
 	var log *slog.Logger
-	if opt.log || a.log.Level != "" {
+	if a.log.Level != "" {
 		if log, err = a.log.Logger(a.Err, slog.LevelInfo); err != nil {
 			return err
 		}

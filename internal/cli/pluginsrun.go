@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
-	"github.com/viaduct-hpc/viaduct/internal/dashes"
 )
 
 const pluginsRunUsage = "bmi plugins run takes a PATH and, behind --, a command of bmi, for instance: bmi plugins run bin/bmi-method-via -- perf via+shm"
@@ -55,6 +54,5 @@ func (a *App) pluginsRun(ctx context.Context, path string, flags pluginFlags, co
 	inner := *a
 	inner.self = slices.Concat(a.self, []string{"plugins", "run", path}, flags.args(), []string{"--"})
 	root := inner.root()
-	root.SetArgs(dashes.Normalize(command))
-	return root.ExecuteContext(ctx)
+	return program.Execute(ctx, root, command)
 }

@@ -65,12 +65,16 @@ func (a *App) recv(ctx context.Context, address string, opt recvOptions) (err er
 		return err
 	}
 	defer closeEndpoint(ep, &err)
+	l, err := stream.Listen(ep)
+	if err != nil {
+		return err
+	}
 	if at := ep.Addresses(); !opt.quiet && len(at) > 0 && at[0] != address {
 		fmt.Fprintf(a.Err, "receiving at %s\n", at[0]) // including a port that the kernel chose
 	}
 	bar := program.NewProgress(a.Err, "receiving", a.Terminal && !opt.quiet)
 	start := time.Now()
-	sum, err := stream.Receive(ctx, ep, stream.RecvOptions{
+	sum, err := l.Receive(ctx, stream.RecvOptions{
 		Started:  func(_ string, total int64) { start = time.Now(); bar.Begin(total) },
 		Progress: bar.Set,
 	}, out)

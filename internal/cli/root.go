@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
-	"github.com/viaduct-hpc/viaduct/internal/dashes"
 )
 
 // App is the environment of a command: its input and outputs.
@@ -37,8 +36,7 @@ func (a *App) Main(ctx context.Context, args []string) int {
 		program.ReportUnknown(a.Err, "bmi", os.Environ())
 	}
 	root := a.root()
-	root.SetArgs(dashes.Normalize(args))
-	err := root.ExecuteContext(ctx)
+	err := program.Execute(ctx, root, args)
 	code := ExitCode(err)
 	if err != nil {
 		program.Complain(a.Err, "bmi", explain(err), code)
@@ -56,7 +54,7 @@ func (a *App) root() *cobra.Command {
 		Long: `bmi looks at, measures and uses the message transports (methods) of Viaduct.
 
 Addresses look like via+shm://NAME, via+udp://HOST:PORT or tcp://HOST:PORT. via+udp and tcps need a key that both
-sides share, or keys of their own (bmi genkey): see docs/reference/bmi.md. Options may be written with one dash or two.
+sides share, or keys of their own (bmi genkey): see docs/reference/bmi.md.
 Environment variables are in docs/reference/environment.md; bmi env shows their values here.
 Methods may come from plugins, too: BMI_PLUGINS names them, files or folders (bmi help plugins).
 ` + exitHelp,

@@ -46,7 +46,6 @@ receiver compares a SHA-256 checksum of everything, and send waits for its verdi
 		},
 	}
 	f := cmd.Flags()
-	program.Renamed(f, map[string]string{"wait": "timeout"})
 	program.DurationFlag(f, &opt.wait, "timeout", 10*time.Second, "how long to look for the receiver")
 	program.SizeFlag(f, &opt.block, "block", 1<<20, "size of a message")
 	program.QuietFlag(f, &opt.quiet)

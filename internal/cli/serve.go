@@ -66,6 +66,10 @@ func (a *App) serve(ctx context.Context, address string, opt serveOptions) (err 
 		}
 		defer undo()
 	}
+	s, err := perf.NewServer(ep, log)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	at := address
@@ -82,5 +86,5 @@ func (a *App) serve(ctx context.Context, address string, opt serveOptions) (err 
 	case !opt.quiet:
 		fmt.Fprintf(a.Err, "serving at %s\n", at)
 	}
-	return (&perf.Server{Endpoint: ep, Log: log}).Serve(ctx)
+	return s.Serve(ctx)
 }

@@ -21,7 +21,7 @@ import (
 func TestTopOnce(t *testing.T) {
 	dir := t.TempDir()
 	watchtest.Serve(t, dir, "node1-4711.sock", func(second int) *watch.Snapshot { return watchtest.Client(30, second) })
-	r := start(t, nil, "top", "-interval", "500ms", "-limit", "2", "-filter", "round-trip>5ms", "dir:"+dir).wait(t)
+	r := start(t, nil, "top", "--interval", "500ms", "--limit", "2", "--filter", "round-trip>5ms", "dir:"+dir).wait(t)
 	require.Equal(t, program.ExitOK, r.code, r.err.String())
 	lines := strings.Split(strings.TrimSpace(r.out.String()), "\n")
 	require.Len(t, lines, 2, r.out.String())
@@ -29,7 +29,7 @@ func TestTopOnce(t *testing.T) {
 	assert.Regexp(t, `^via\+udp://10\.0\.0\.8:7000 .* 8\.00 MiB/s `, lines[1])
 
 	t.Setenv(metricsVariable, "dir:"+dir)
-	r = start(t, nil, "top", "-json", "-interval", "500ms").wait(t)
+	r = start(t, nil, "top", "--json", "--interval", "500ms").wait(t)
 	require.Equal(t, program.ExitOK, r.code, r.err.String())
 	var v view.View
 	require.NoError(t, json.Unmarshal([]byte(r.out.String()), &v))
@@ -39,13 +39,13 @@ func TestTopOnce(t *testing.T) {
 func TestTopMistakes(t *testing.T) {
 	t.Setenv(metricsVariable, "")
 	for line, want := range map[string]string{
-		"top":                  "name the processes to watch",
-		"top here":             `"here" is no address of metrics: want HOST:PORT, unix:PATH or dir:PATH`,
-		"top -view x :1":       "-view x: want peers, servers, jobs or processes",
-		"top -sort x :1":       `there is no such column`,
-		"top -interval 1ms :1": "-interval 1ms: want 500ms or more",
-		"top -web x :1":        "-web x: want HOST:PORT",
-		"top -web :1 -json :1": "-web cannot be had with -once or -json",
+		"top":                    "name the processes to watch",
+		"top here":               `"here" is no address of metrics: want HOST:PORT, unix:PATH or dir:PATH`,
+		"top --view x :1":        "--view x: want peers, servers, jobs or processes",
+		"top --sort x :1":        `there is no such column`,
+		"top --interval 1ms :1":  "--interval 1ms: want 500ms or more",
+		"top --web x :1":         "--web x: want HOST:PORT",
+		"top --web :1 --json :1": "--web cannot be had with --once or --json",
 	} {
 		r := start(t, nil, strings.Fields(line)...).wait(t)
 		assert.Equal(t, program.ExitUsage, r.code, line)
@@ -55,7 +55,7 @@ func TestTopMistakes(t *testing.T) {
 
 func TestTopWeb(t *testing.T) {
 	path := watchtest.Serve(t, t.TempDir(), "s", func(second int) *watch.Snapshot { return watchtest.Server("io1", second) })
-	r := start(t, nil, "top", "-web", "127.0.0.1:0", "unix:"+path)
+	r := start(t, nil, "top", "--web", "127.0.0.1:0", "unix:"+path)
 	var url string
 	require.Eventually(t, func() bool {
 		url = regexp.MustCompile(`http://[0-9.:]+/`).FindString(r.err.String())

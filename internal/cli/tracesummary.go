@@ -36,7 +36,7 @@ of an operation is that from its post until its completion, so operations may ov
 
 func (a *App) traceSummary(args []string, top int, asJSON bool) error {
 	if top < 0 || top > 1<<16 {
-		return program.Usagef("bad -top %d: choose 0 to %d", top, 1<<16)
+		return program.Usagef("bad --top %d: choose 0 to %d", top, 1<<16)
 	}
 	names, err := traceFiles(args, "")
 	if err != nil {

@@ -68,7 +68,7 @@ func TestSendAndRecvQuietPipes(t *testing.T) {
 
 func TestSendToNobody(t *testing.T) {
 	file, _ := testFile(t, 10)
-	r := bmiRun(t, "send", "mem://nobody", file, "--wait", "1ms")
+	r := bmiRun(t, "send", "mem://nobody", file, "--timeout", "1ms")
 	assert.Equal(t, ExitNobody, r.code)
 	assert.Contains(t, r.err.String(), "start `bmi recv mem://nobody`")
 

@@ -35,7 +35,9 @@ func serveWith(t *testing.T, address string, opt bmitest.Options) string {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- (&Server{Endpoint: ep, Log: slog.New(slog.DiscardHandler)}).Serve(ctx) }()
+	s, err := NewServer(ep, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	go func() { ended <- s.Serve(ctx) }()
 	t.Cleanup(func() {
 		cancel()
 		assert.NoError(t, <-ended)

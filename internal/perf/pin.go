@@ -17,7 +17,7 @@ type Cores struct {
 	Near, Far int
 }
 
-// String is the form of the flag -pin.
+// String is the form of the option --pin.
 func (c Cores) String() string {
 	if !c.Pinned {
 		return "off"
@@ -40,7 +40,7 @@ func AllowedCores() ([]int, error) {
 	return out, nil
 }
 
-// ParsePin reads the flag -pin: "on" chooses the first two allowed cores if
+// ParsePin reads the option --pin: "on" chooses the first two allowed cores if
 // there are two, "off" none, "A,B" exactly these.
 func ParsePin(text string) (Cores, error) {
 	switch text {

@@ -24,31 +24,34 @@ const (
 // A client may have no address that can be looked up, so the server knows it only
 // as the sender of its request.
 type Server struct {
-	Endpoint *bmi.Endpoint
-	// Log receives the errors of clients. Never nil.
-	Log *slog.Logger
-
+	ep      *bmi.Endpoint
+	log     *slog.Logger
 	replies *bmi.Context
 	plain   []byte
 }
 
+// NewServer makes a server at an endpoint. log receives the errors of clients. The caller must call Serve.
+func NewServer(ep *bmi.Endpoint, log *slog.Logger) (*Server, error) {
+	replies, err := ep.OpenContext()
+	if err != nil {
+		return nil, fmt.Errorf("perf: open a context: %w", err)
+	}
+	return &Server{ep: ep, log: log, replies: replies}, nil
+}
+
 // Serve answers until ctx ends. The calling goroutine should be bound to its core.
 func (s *Server) Serve(ctx context.Context) error {
-	var err error
-	if s.replies, err = s.Endpoint.OpenContext(); err != nil {
-		return fmt.Errorf("perf: open a context: %w", err)
-	}
 	defer func() { _ = s.replies.Close() }()
 	var taken [1]bmi.Unexpected
 	for ctx.Err() == nil {
-		n, err := s.Endpoint.TestUnexpected(taken[:], serveWait)
+		n, err := s.ep.TestUnexpected(taken[:], serveWait)
 		if err != nil {
 			return fmt.Errorf("perf: wait for requests: %w", err)
 		}
 		for i := range taken[:n] {
 			u := &taken[i]
 			if err := s.answer(ctx, u); err != nil {
-				s.Log.Warn("request failed", "from", u.From.String(), "error", err)
+				s.log.Warn("request failed", "from", u.From.String(), "error", err)
 			}
 			u.Release()
 		}
@@ -66,7 +69,7 @@ func (s *Server) answer(ctx context.Context, u *bmi.Unexpected) error {
 	if r.kind == kindPing {
 		return s.reply(ctx, u, u.Data)
 	}
-	side := side{ep: s.Endpoint, peer: u.From, plain: s.plain}
+	side := side{ep: s.ep, peer: u.From, plain: s.plain}
 	l, closeLane, err := side.open(r, false)
 	if err != nil {
 		_ = s.reply(ctx, u, appendReply(nil, err))

@@ -95,7 +95,7 @@ var layerTable = []layer{
 	{"internal/mpi/pmi/slurmtest", []string{"internal/need", "internal/freeport"}},
 	{"internal/mpi/pmi/pmixtest", []string{"internal/need"}},
 	{"internal/mpi/pmi/...", []string{"mpi/boot", "mpi/errclass", "internal/mpi/pmi/...", "internal/mpi/pmi", "internal/sharedkey", "internal/environ"}},
-	{"internal/mpi/launch/command", []string{"internal/mpi/launch", "internal/mpi/launch/hosts", "internal/dashes", "internal/version", "internal/environ", "internal/cli/program", "internal/trace", "internal/watch/gather", "internal/watch/term"}},
+	{"internal/mpi/launch/command", []string{"internal/mpi/launch", "internal/mpi/launch/hosts", "internal/version", "internal/environ", "internal/cli/program", "internal/trace", "internal/watch/gather", "internal/watch/term"}},
 	{"internal/mpi/launch/tree/wire", nil},
 	{"internal/mpi/launch/hosts", []string{"internal/hostlist"}},
 	{"internal/mpi/launch/tree", []string{"internal/mpi/launch/tree/wire"}},
@@ -202,7 +202,6 @@ var layerTable = []layer{
 	{"internal/perf/...", []string{"bmi", "bmi/netstats", "internal/perf/...", "internal/units"}},
 	{"internal/mpiperf/...", []string{"internal/cli/program", "mpi/...", "internal/mpiperf/...", "internal/perf/...", "internal/environ"}},
 	{"internal/docs", nil},
-	{"internal/dashes", nil},
 	{"internal/wallclock", nil},
 	{"internal/notifytest", []string{"internal/wallclock"}},
 	{"internal/programs", nil},
@@ -212,15 +211,15 @@ var layerTable = []layer{
 	{"internal/need", []string{"internal/environ"}},
 	{"internal/cli/manner", []string{"internal/cli/program"}}, // for tests
 	{"internal/cli/program", []string{"bmi", "internal/version", "internal/environ", "internal/units", "internal/trace"}},
-	{"internal/cli/pvfs", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "pvfs/client", "pvfs/credential", "pvfs/usercert", "internal/pvfs/rpc", "internal/pvfs/fuse", "pvfs/config", "pvfs/proto", "internal/environ", "internal/units", "internal/cli/top", "internal/watch", "internal/watch/table", "internal/watch/view"}},
-	{"internal/cli/pvfsd", []string{"bmi", "internal/cli/program", "internal/dashes", "internal/perf", "internal/pvfs/server", "internal/pvfs/store", "internal/pvfs/rpc", "pvfs/client", "pvfs/config", "pvfs/credential", "pvfs/proto", "internal/fault", "internal/hostlist", "internal/keyfile", "internal/sharedkey", "internal/environ", "internal/units", "internal/watch/web", "watch", "internal/watch", "internal/watch/page", "internal/watch/table"}},
+	{"internal/cli/pvfs", []string{"bmi", "internal/cli/program", "internal/perf", "pvfs/client", "pvfs/credential", "pvfs/usercert", "internal/pvfs/rpc", "internal/pvfs/fuse", "pvfs/config", "pvfs/proto", "internal/environ", "internal/units", "internal/cli/top", "internal/watch", "internal/watch/table", "internal/watch/view"}},
+	{"internal/cli/pvfsd", []string{"bmi", "bmi/about", "internal/cli/program", "internal/perf", "internal/pvfs/server", "internal/pvfs/store", "internal/pvfs/rpc", "pvfs/client", "pvfs/config", "pvfs/credential", "pvfs/proto", "internal/fault", "internal/hostlist", "internal/keyfile", "internal/sharedkey", "internal/environ", "internal/units", "internal/watch/web", "watch", "internal/watch", "internal/watch/page", "internal/watch/table"}},
 	{"internal/cli/top.go", []string{"internal/environ", "internal/cli/program", "internal/cli/top", "internal/watch/gather"}},
 	{"internal/cli/top", []string{"internal/cli/program", "internal/watch/..."}},
 	{"internal/cli/genkey.go", []string{"internal/cli/program", "internal/hostlist", "internal/keyfile", "internal/nic/udp/secure"}}, // the format of keys, and no method
-	{"internal/cli/...", []string{"bmi", "internal/dashes", "internal/verdict", "plugins/...", "internal/plugins/process", "methods/methodtest", "internal/cli/...", "internal/perf/...", "internal/environ", "internal/units", "internal/trace", "internal/trace/..."}},
+	{"internal/cli/...", []string{"bmi", "internal/verdict", "plugins/...", "internal/plugins/process", "methods/methodtest", "internal/cli/...", "internal/perf/...", "internal/environ", "internal/units", "internal/trace", "internal/trace/..."}},
 
 	// Programs choose the methods that they carry.
-	{"cmd/...", []string{"bmi", "internal/dashes", "internal/mpi/launch/...", "mpi/...", "pvfs/...", "plugins/...", "internal/cli/...", "internal/mpiperf/...", "internal/perf/...", "_ methods/...", "_ watch"}},
+	{"cmd/...", []string{"bmi", "internal/mpi/launch/...", "mpi/...", "pvfs/...", "plugins/...", "internal/cli/...", "internal/mpiperf/...", "internal/perf/...", "_ methods/...", "_ watch"}},
 	{"bench/internal/scale", []string{"mpi/coll", "internal/mpi/collsim", "mpi/datatype", "mpi/reduce"}},
 	{"bench/collectives", []string{"bench/internal/scale"}},
 	{"bench/steps/traced", []string{"bmi", "mpi", "mpi/boot", "internal/nic/shm", "_ methods/..."}},

@@ -16,7 +16,7 @@
 // takes the one before.
 //
 // Survive keeps a job going that loses processes: the others take up the newest checkpoint. Their
-// launcher must let them go on, as mpiexec does with -keep-going.
+// launcher must let them go on, as mpiexec does with --keep-going.
 //
 // # Calls and errors
 //

@@ -10,7 +10,7 @@ import (
 // A ServerLoad has a server's counters since its start, and its present load.
 type ServerLoad struct {
 	ServerSpace
-	// NoCounts is why the rest is missing: servers tell it to root, or to all in the networks of pvfsd serve -manage-from (EACCES).
+	// NoCounts is why the rest is missing: servers tell it to root, or to all in the networks of pvfsd serve --manage-from (EACCES).
 	NoCounts                error
 	Requests, Running       uint64
 	BytesRead, BytesWritten uint64

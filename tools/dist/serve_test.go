@@ -34,7 +34,7 @@ func TestTheSampleConfigurationServes(t *testing.T) {
 	assert.Contains(t, checked, "has no errors")
 	assert.NotContains(t, checked, "no effect", "a sample needs only what has one")
 
-	server := exec.Command(pvfsd, "serve", "-config", conf, "-alias", "a", "-dir", filepath.Join(dir, "data"), "-create")
+	server := exec.Command(pvfsd, "serve", "--config", conf, "--alias", "a", "--dir", filepath.Join(dir, "data"), "--create")
 	server.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	said, err := server.StderrPipe()
 	require.NoError(t, err)
@@ -45,9 +45,9 @@ func TestTheSampleConfigurationServes(t *testing.T) {
 	for lines.Scan() && !strings.Contains(lines.Text(), " serves pvfs2-fs at ") {
 	}
 	for _, source := range []string{"tcp://" + at, "via+shm://pvfs-a"} {
-		run(t, pvfs, "cp", "-verify", pvfs, source+"/pvfs2-fs/copy")
-		assert.Contains(t, run(t, pvfs, "-fs", source+"/pvfs2-fs", "ls", "/"), "copy")
-		run(t, pvfs, "-fs", source+"/pvfs2-fs", "rm", "/copy")
+		run(t, pvfs, "cp", "--verify", pvfs, source+"/pvfs2-fs/copy")
+		assert.Contains(t, run(t, pvfs, "--fs", source+"/pvfs2-fs", "ls", "/"), "copy")
+		run(t, pvfs, "--fs", source+"/pvfs2-fs", "rm", "/copy")
 	}
 	require.NoError(t, server.Process.Signal(syscall.SIGTERM))
 	for lines.Scan() {

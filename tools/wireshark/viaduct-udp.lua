@@ -15,7 +15,7 @@ local kinds = { [1] = "INIT", [2] = "RETRY", [3] = "RESPONSE", [4] = "REFUSED", 
 local modes = { [1] = "insecure", [2] = "Noise", [3] = "static keys", [4] = "static keys and a shared key" }
 local init_bytes = { [1] = 512, [2] = 512, [3] = 560, [4] = 560 }
 local codes = {
-	[1] = "another key", [2] = "another version", [3] = "nobody listens", [4] = "busy", [5] = "insecure against secure", [6] = "unknown key",
+	[1] = "another key", [2] = "another version", [3] = "nobody listens", [4] = "busy", [5] = "unknown key",
 	[17] = "sender is insecure", [18] = "sender has a shared key", [19] = "sender has static keys", [20] = "sender has static keys and a shared key",
 }
 local lanes = { [0] = "priority", [1] = "data" }

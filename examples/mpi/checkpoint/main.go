@@ -2,7 +2,7 @@
 // them now and then:
 //
 //	go build -o bin/ ./cmd/mpiexec ./examples/mpi/...
-//	bin/mpiexec -n 4 -keep-going bin/checkpoint -steps 1000 -store numbers
+//	bin/mpiexec -n 4 --keep-going bin/checkpoint -steps 1000 -store numbers
 //
 // If processes die, the others go on from the last checkpoint. Started again, it goes on, too.
 package main

@@ -3,7 +3,7 @@
 //	go build -o bin/ ./cmd/mpiexec ./examples/mpi/...
 //	bin/mpiexec -n 4 bin/heat -out heat.png
 //	bin/mpiexec -n 4 bin/heat -check
-//	bin/mpiexec -n 4 -keep-going bin/heat -checkpoint run7 -every 50
+//	bin/mpiexec -n 4 --keep-going bin/heat -checkpoint run7 -every 50
 //
 // With -checkpoint, the plate is saved every so many steps (checkpoint.go). If processes die, the others
 // go on from there, and so does a job that is started again, with any number of processes.

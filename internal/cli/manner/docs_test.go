@@ -68,6 +68,8 @@ func TestWrongOptionsAreFound(t *testing.T) {
 		"    pvfs ls -la /":                                    "",
 		"    pvfs ls -lz /":                                    ":1: pvfs ls has no option -lz",
 		"    bmi plugins run x --env A=b -- info -json":        ":1: bmi info has --json, not -json",
+		"```sh\nrunuser -u pvfs -- pvfsd mkfs -config x\n```":  ":2: pvfsd mkfs has --config, not -config",
+		"```\n```\nrunuser -u pvfs -- pvfsd mkfs -config x":    "",
 		"    bmi info --json  # and -quiet is not one":         "",
 	} {
 		_, _, problems := checkPage(line)
@@ -80,11 +82,14 @@ func TestWrongOptionsAreFound(t *testing.T) {
 // checkPage checks the command lines of a page.
 func checkPage(text string) (fixed string, checked int, problems []string) {
 	var out strings.Builder
-	number := 0
+	number, fenced := 0, false
 	for line := range strings.Lines(text) {
 		number++
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			fenced = !fenced
+		}
 		for _, m := range commandStart.FindAllStringSubmatchIndex(line, -1) {
-			if !isCode(line, m[2]) || optionBefore.MatchString(line[:m[2]]) {
+			if !fenced && !isCode(line, m[2]) || optionBefore.MatchString(line[:m[2]]) || strings.Contains(line[:m[2]], "go test ") {
 				continue
 			}
 			end := len(line)

@@ -102,7 +102,7 @@ func TestHelpIsComplete(t *testing.T) {
 func flags(cmd *cobra.Command, fn func(*pflag.Flag)) {
 	cmd.InitDefaultHelpFlag()
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden && f.Deprecated == "" {
+		if !f.Hidden {
 			fn(f)
 		}
 	})

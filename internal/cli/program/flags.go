@@ -13,16 +13,6 @@ func QuietFlag(f *pflag.FlagSet, p *bool) {
 	f.BoolVarP(p, "quiet", "q", false, "print errors only")
 }
 
-// Renamed lets a command still take an option by its earlier name.
-func Renamed(f *pflag.FlagSet, earlier map[string]string) {
-	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		if now, ok := earlier[name]; ok {
-			name = now
-		}
-		return pflag.NormalizedName(name)
-	})
-}
-
 // DurationFlag adds an option with a time: 3s, 200ms, or a number of seconds.
 func DurationFlag(f *pflag.FlagSet, p *time.Duration, name string, value time.Duration, usage string) {
 	*p = value

@@ -22,7 +22,6 @@ func TestFlagsOfTheKit(t *testing.T) {
 	var wait time.Duration
 	var quiet, inJSON bool
 	f := pflag.NewFlagSet("x", pflag.ContinueOnError)
-	Renamed(f, map[string]string{"wait": "timeout"})
 	SizeFlag(f, &size, "block", 1<<20, "size of a message")
 	SizeFlagP(f, &big, "size", "s", 0, "the new size")
 	DurationFlag(f, &wait, "timeout", 3*time.Second, "how long")
@@ -36,7 +35,7 @@ func TestFlagsOfTheKit(t *testing.T) {
 	for _, want := range []string{"--block size", "(default 1 MiB)", "-s, --size size", "--timeout time", "(default 3s)", "-q, --quiet"} {
 		assert.Contains(t, help, want)
 	}
-	require.NoError(t, f.Parse([]string{"--wait", "1.5", "-s", "2TiB", "--block=64KiB", "-q", "--json"}))
+	require.NoError(t, f.Parse([]string{"--timeout", "1.5", "-s", "2TiB", "--block=64KiB", "-q", "--json"}))
 	assert.Equal(t, 1500*time.Millisecond, wait)
 	assert.EqualValues(t, 2<<40, big)
 	assert.Equal(t, 64<<10, size)

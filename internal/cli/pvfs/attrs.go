@@ -176,7 +176,6 @@ func (a *App) touchCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	program.Renamed(f, map[string]string{"time": "date"})
 	f.StringVarP(&opt.when, "date", "d", "", "the time to set instead of now, such as '2026-01-31 12:00:00'")
 	f.BoolVarP(&opt.noCreate, "no-create", "c", false, "do not create files")
 	return cmd

@@ -97,7 +97,7 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 		"chown : a":                          `bad owner ":"`,
 		"chown no-such-user-here a":          "no user is called",
 		"chown :no-such-group a":             "no group is called",
-		"touch --time noon a":                `bad --date "noon"`,
+		"touch --date noon a":                `bad --date "noon"`,
 		"truncate a":                         "--size is missing",
 		"truncate --size 1.5 a":              `bad size "1.5"`,
 		"put --strip x a":                    `bad size "x"`,
@@ -312,7 +312,7 @@ func attributes(t *testing.T, s *shell) {
 	assert.Equal(t, "0555 0:7", mode("/d"))
 	assert.Contains(t, s.no(ExitFailed, "--user 1234 chmod 0777 /d/f"), "/d/f")
 
-	_, errs, code := s.run("touch", "--time", "2001-02-03 04:05:06", "/d/f")
+	_, errs, code := s.run("touch", "--date", "2001-02-03 04:05:06", "/d/f")
 	require.Equal(t, ExitOK, code, errs)
 	assert.Contains(t, s.ok("ls -l /d"), "2001-02-03 04:05")
 	s.ok("touch -c /d/none")

@@ -22,7 +22,7 @@ func TestMessages(t *testing.T) {
 		"--fs mem://nobody ls /":        {ExitUsage, `pvfs: cannot mount mem://nobody: bad source: "mem://nobody" has no name of a file system behind the address, as in mem://nobody/pvfs2-fs`},
 		"--fs tpc://here/pvfs2-fs ls /": {ExitUsage, `pvfs: cannot mount tpc://here/pvfs2-fs: unknown method "tpc": this program carries`},
 		"--key-file /no/key ls /":       {ExitUsage, "pvfs: open /no/key: no such file or directory"},
-		"ls -lng /":                     {ExitUsage, "pvfs: pvfs ls has no option --lng; did you mean --long?"},
+		"ls -lng /":                     {ExitUsage, "pvfs: pvfs ls has no option -lng; did you mean --long?"},
 		"--fs " + strings.TrimSuffix(s.source, "/pvfs2-fs") + "/wrong ls /": {ExitFailed, "has the file system pvfs2-fs, not wrong\n"},
 		"lss /":                 {ExitUsage, `pvfs: unknown command "lss"; did you mean ln or ls?`},
 		"truncate --size 3x /f": {ExitUsage, `pvfs: --size 3x: bad size "3x": want a whole number and perhaps KiB, MiB, GiB and so on to EiB`},

@@ -57,7 +57,6 @@ and lines of fstab with the type pvfs work.`,
 	f.BoolVar(&opt.allowOther, "allow-other", os.Geteuid() == 0, "let other users use the mount")
 	f.BoolVar(&opt.readOnly, "read-only", false, "refuse every change")
 	f.BoolVar(&opt.background, "background", false, "return as soon as the directory is mounted")
-	program.Renamed(f, map[string]string{"log": "log-file"})
 	opt.log.Flags(f, "warn")
 	opt.log.FileFlag(f)
 	program.DurationFlag(f, &opt.keep, "keep", time.Second, "how long the kernel and this program cache names, attributes and sizes")

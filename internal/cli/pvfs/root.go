@@ -5,13 +5,10 @@ import (
 	"errors"
 	"io"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
-	"github.com/viaduct-hpc/viaduct/internal/dashes"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 )
 
@@ -44,8 +41,7 @@ func (a *App) Main(ctx context.Context, args []string) int {
 		program.ReportUnknown(a.Err, "pvfs", os.Environ())
 	}
 	root := a.root()
-	root.SetArgs(dashes.Normalize(apart(args)))
-	err := root.ExecuteContext(ctx)
+	err := program.Execute(ctx, root, args)
 	text := ""
 	if err != nil {
 		text = a.missing(ctx, err)
@@ -66,27 +62,6 @@ func (a *App) Main(ctx context.Context, args []string) int {
 	return code
 }
 
-// apart splits combined flags, as in ls -la and rm -rf.
-func apart(args []string) []string {
-	if len(args) == 0 || !slices.Contains([]string{"ls", "rm", "cp", "mkdir"}, args[0]) {
-		return args
-	}
-	var out []string
-	for i, arg := range args {
-		if arg == "--" {
-			return append(out, args[i:]...)
-		}
-		if len(arg) < 3 || arg[0] != '-' || strings.Trim(arg[1:], "larRfp") != "" {
-			out = append(out, arg)
-			continue
-		}
-		for _, c := range arg[1:] {
-			out = append(out, "-"+string(c))
-		}
-	}
-	return out
-}
-
 // Command is the command with all its subcommands, for manual pages and completions.
 func Command() *cobra.Command { return (&App{}).root() }
 
@@ -100,7 +75,7 @@ names, else the first in /etc/pvfs2tab.
 
 Names are paths in the file system. A name may begin with the source of its file system:
 tcp://HOST:PORT/NAME/path. cp also takes local names; there, a name on the file
-system begins with a colon (:/path) or its source. Options may be written with one dash or two.
+system begins with a colon (:/path) or its source.
 
 ` + exitHelp,
 		Example: `  pvfs --fs tcp://server:3334/pvfs2-fs ls -l /

@@ -15,7 +15,7 @@ func TestTop(t *testing.T) {
 	s := newShell(t)
 	s.ok("mkdir /d")
 	var v view.View
-	require.NoError(t, json.Unmarshal([]byte(s.ok("-user 0 top -json -interval 500ms")), &v))
+	require.NoError(t, json.Unmarshal([]byte(s.ok("--user 0 top --json --interval 500ms")), &v))
 	require.NotEmpty(t, v.Servers)
 	mkdirs := uint64(0)
 	for _, one := range v.Servers {
@@ -31,9 +31,9 @@ func TestTop(t *testing.T) {
 	}
 	assert.Equal(t, uint64(1), mkdirs)
 	assert.Empty(t, v.Notes)
-	assert.Regexp(t, `^SERVER +REQUESTS .*\n\S+ +\d`, s.ok("-user 0 top -interval 500ms"))
+	assert.Regexp(t, `^SERVER +REQUESTS .*\n\S+ +\d`, s.ok("--user 0 top --interval 500ms"))
 
-	out := s.ok("-user 1000 top -interval 500ms")
+	out := s.ok("--user 1000 top --interval 500ms")
 	assert.Contains(t, out, "servers tell their counters to root only")
 	assert.Regexp(t, `\n\S+ +0/s .* [0-9.]+ [TGM]iB `, out, "the space is for all")
 }
@@ -42,6 +42,6 @@ func TestTopWithAServerThatIsDown(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 2})
 	s := &shell{t: t, source: c.Source()}
 	c.Stop(1)
-	out := s.ok("-user 0 top -interval 500ms")
+	out := s.ok("--user 0 top --interval 500ms")
 	assert.Contains(t, out, "no answer: ")
 }

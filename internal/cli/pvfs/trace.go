@@ -6,7 +6,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 )
 
-// traced adds the option -trace to a command. What a mount in the background does is traced by the process in the background.
+// traced adds the option --trace to a command. What a mount in the background does is traced by the process in the background.
 func (a *App) traced(cmd *cobra.Command) {
 	plain := cmd.RunE
 	program.TraceFlag(cmd, func() error { return a.mounts.close() })

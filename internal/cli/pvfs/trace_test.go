@@ -16,7 +16,7 @@ func TestTrace(t *testing.T) {
 	dir := t.TempDir()
 	local, file := filepath.Join(dir, "local"), filepath.Join(dir, "t.json")
 	require.NoError(t, os.WriteFile(local, make([]byte, 300_000), 0o600))
-	s.ok("cp " + local + " :/file -trace " + file)
+	s.ok("cp " + local + " :/file --trace " + file)
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	var all []struct {
@@ -41,7 +41,7 @@ func TestTrace(t *testing.T) {
 	assert.NotEmpty(t, seen["IO"]["handle"])
 	assert.Positive(t, seen["IO"]["bytes"])
 
-	assert.Contains(t, s.no(ExitUsage, "ls / -trace "+local), "-trace: "+local+" exists and is no trace")
+	assert.Contains(t, s.no(ExitUsage, "ls / --trace "+local), "--trace: "+local+" exists and is no trace")
 	for _, cmd := range (&App{}).root().Commands() {
 		assert.Equal(t, cmd.Name() != "version", cmd.Flags().Lookup("trace") != nil, cmd.Name())
 	}

@@ -82,10 +82,3 @@ func TestDistance(t *testing.T) {
 		assert.Equal(t, c.want, distance(c.b, c.a), "%s %s", c.b, c.a)
 	}
 }
-
-func TestLettersApart(t *testing.T) {
-	assert.Equal(t, []string{"ls", "-l", "-a", "/x"}, apart([]string{"ls", "-la", "/x"}))
-	assert.Equal(t, []string{"rm", "-r", "-f", "--", "-rf"}, apart([]string{"rm", "-rf", "--", "-rf"}))
-	assert.Equal(t, []string{"cat", "-la"}, apart([]string{"cat", "-la"}))
-	assert.Equal(t, []string{"cp", "--verify"}, apart([]string{"cp", "--verify"}))
-}

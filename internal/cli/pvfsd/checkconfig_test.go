@@ -14,7 +14,7 @@ import (
 func TestCheckConfigGenerated(t *testing.T) {
 	for _, options := range []string{
 		"",
-		"--name x --id 5 --root 7 --dir /d --log-file /l --bmi-modules bmi_tcp,bmi_ib --no-stuffing --datafiles 1 --no-sync-meta --sync-data",
+		"--fs-name x --id 5 --root 7 --dir /d --log-file /l --bmi-modules bmi_tcp,bmi_ib --no-stuffing --datafiles 1 --no-sync-meta --sync-data",
 		"--meta-only a --data-only b --dir-servers 1 --dir-servers-max 4 --dir-split 9 --flow-buffer-size 65536 --flow-buffers 3",
 		"--no-timeouts --trusted tcp://10.0.0.0@8 --trusted mem://* --root-squash * --no-root-squash tcp://10.* --all-squash mem://x --read-only tcp://10.0.0.*",
 	} {

@@ -57,7 +57,6 @@ the servers can act as any user, root included.
 		RunE: func(_ *cobra.Command, args []string) error { return a.genconfig(args, opt) },
 	}
 	f := cmd.Flags()
-	program.Renamed(f, map[string]string{"name": "fs-name", "key": "key-file"})
 	f.StringVarP(&opt.out, "output", "o", "", "write to this file, which must not exist (default: standard output)")
 	f.StringVar(&opt.Name, "fs-name", "", "name of the file system (default pvfs2-fs)")
 	f.Int32Var(&opt.id, "id", 0, "number of the file system (default 1000)")
@@ -181,7 +180,7 @@ func makeKey(name string) error {
 	if _, err := rand.Read(key[:]); err != nil {
 		return err
 	}
-	return writeNew(name, keyText(key), 0o600)
+	return writeNew(name, key.Hex()+"\n", 0o600)
 }
 
 // serversOf parses [ALIAS=]ADDRESS[,ADDRESS].... Ranges in brackets stand for several servers.

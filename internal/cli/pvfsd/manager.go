@@ -14,6 +14,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/rpc"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/server"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
@@ -55,9 +56,9 @@ func (m *manager) reloading() {
 
 func (m *manager) ready() { m.tell(daemon.SdNotifyReady) }
 
-// attend begins to follow a server that listens at addresses. The result is to be called when the server has stopped, and ctx
+// attend begins to follow a running server that listens at addresses. The result is to be called when the server has stopped, and ctx
 // has ended.
-func (m *manager) attend(ctx context.Context, addresses []string) (leave func() error, err error) {
+func (m *manager) attend(ctx context.Context, _ *server.Running, addresses []string) (leave func() error, err error) {
 	if m == nil {
 		return func() error { return nil }, nil
 	}

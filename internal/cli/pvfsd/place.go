@@ -25,7 +25,6 @@ type placeOptions struct {
 func (o *placeOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.config, "config", "", "the configuration of the file system, fs.conf; the same on all servers")
-	program.Renamed(f, map[string]string{"fs": "fs-name"})
 	f.StringVar(&o.fs, "fs-name", "", "the name of the file system, if the configuration has several")
 	f.StringVar(&o.alias, "alias", "", "alias of this server; not needed if there is only one")
 	f.StringVar(&o.dir, "dir", "", "the folder with the data (default: MetadataStorageSpace of the configuration)")

@@ -158,7 +158,7 @@ func TestServeWithAKeyAndALog(t *testing.T) {
 	require.NoError(t, os.WriteFile(key, []byte("a key that all servers have"), 0o600))
 	log := filepath.Join(folder, "log")
 	for _, alias := range []string{"one", "two"} {
-		serving(t, "--config", conf, "--alias", alias, "--dir", filepath.Join(folder, alias), "--create", "--key-file", key, "--log-file", log, "--verbose")
+		serving(t, "--config", conf, "--alias", alias, "--dir", filepath.Join(folder, alias), "--create", "--key-file", key, "--log-file", log, "--log-level", "debug")
 	}
 	assert.Equal(t, fetch(t, one), fetch(t, two))
 	assert.FileExists(t, log)
@@ -197,7 +197,7 @@ func TestServeAtAnAddressThatIsTaken(t *testing.T) {
 }
 
 func TestGenconfig(t *testing.T) {
-	text := good(t, "genconfig", "--name", "data", "--id", "77", "--root", "1234", "--meta-only", "a", "--data-only", "b,c",
+	text := good(t, "genconfig", "--fs-name", "data", "--id", "77", "--root", "1234", "--meta-only", "a", "--data-only", "b,c",
 		"--flow-buffer-size", "65536", "--datafiles", "2", "--trusted", "tcp://10.0.0.0@8",
 		"a=tcp://a:3334,via+udp://a:3335", "b=tcp://b:3334", "c=tcp://c:3334")
 	c, err := config.Parse(text)
@@ -297,7 +297,7 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 		{"srve", `unknown command "srve"; did you mean serve?`},
 		{"serve", "Give --config fs.conf"},
 		{"serve extra", `takes only options, not "extra"`},
-		{"serve -confg x", "pvfsd serve has no option --confg; did you mean --config?"},
+		{"serve -confg x", "pvfsd serve has no option -confg; did you mean --config?"},
 		{"serve --config " + folder + "/none", "no such file"},
 		{"serve --config " + broken, "broken.conf"},
 		{"serve --config " + misspelt, `misspelt.conf:2: <Defaults> has no keyword "LogFyle": did you mean LogFile?`},
@@ -321,7 +321,7 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 		{"serve --config " + single + " --dir " + made + " --flow-memory 64", "--flow-memory 64 B: give 1 MiB or more, with its unit"},
 		{"serve --config " + single + " --dir " + made + " --manage-from tcp://10.0.0.*", "begin with the method of an address of this server: mem://"},
 		{"serve --config " + single + " --dir " + made + " --manage-from mem://[", "--manage-from mem://["},
-		{"serve --config " + single + " --dir " + made + " --fs other", "no such file system"},
+		{"serve --config " + single + " --dir " + made + " --fs-name other", "no such file system"},
 		{"mkfs --config " + single + " --dir " + made, "has a store already"},
 		{"mkfs --config " + single + " --dir " + folder, "is not empty"},
 		{"check --dir " + folder, "is it the right folder?"},
@@ -341,7 +341,7 @@ func TestMistakesGetHelpfulErrors(t *testing.T) {
 		{"genconfig -o " + single + " tcp://10.0.0.1:3334", "exists already"},
 		{"serve --config " + single + " --dir " + made + " --identities " + short, "want a client and its users"},
 		{"genconfig tcp://no-such-host.invalid:3334", "give it with --trusted"},
-		{"genconfig -o " + folder + "/new.conf --key " + open + " a=mem://a b=mem://b", "chmod 600"},
+		{"genconfig -o " + folder + "/new.conf --key-file " + open + " a=mem://a b=mem://b", "chmod 600"},
 	} {
 		r := pvfsd(t, strings.Fields(test.args)...)
 		assert.Equal(t, ExitUsage, r.code, "%s: %s", test.args, r.err.String())

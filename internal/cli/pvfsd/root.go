@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
-	"github.com/viaduct-hpc/viaduct/internal/dashes"
 )
 
 // App is the environment of a command: its output.
@@ -24,8 +23,7 @@ func (a *App) Main(ctx context.Context, args []string) int {
 
 	program.ReportUnknown(a.Err, "pvfsd", os.Environ())
 	root := a.root()
-	root.SetArgs(dashes.Normalize(args))
-	err := root.ExecuteContext(ctx)
+	err := program.Execute(ctx, root, args)
 	code := ExitCode(err)
 	if err != nil {
 		program.Complain(a.Err, "pvfsd", program.Explain(err), code)
@@ -49,8 +47,7 @@ Three steps make a file system of one server:
   pvfsd mkfs --config fs.conf --dir /var/lib/pvfsd
   pvfsd serve --config fs.conf --dir /var/lib/pvfsd
 
-With several servers, all have the same fs.conf, and each has its own --alias. Options may be
-written with one dash or two.
+With several servers, all have the same fs.conf, and each has its own --alias.
 
 ` + exitHelp,
 		Example: `  pvfsd genconfig -o fs.conf tcp://server:3334

@@ -47,7 +47,6 @@ truncated before it, or the file is removed.
 	}
 	f := cmd.Flags()
 	f.StringVar(&opt.place.config, "config", "", "the configuration of the file system, fs.conf")
-	program.Renamed(f, map[string]string{"fs": "fs-name", "every": "interval"})
 	f.StringVar(&opt.place.fs, "fs-name", "", "the name of the file system, if the configuration has several")
 	f.StringVar(&opt.place.alias, "alias", "", "only this server")
 	program.SizeFlag(f, &opt.rate, "rate", 64<<20, "how much each server reads in a second, at most; 0 is no limit")
@@ -131,7 +130,7 @@ func scrubError(err error) error {
 	case errors.Is(err, proto.EACCES), errors.Is(err, proto.EPERM):
 		return fmt.Errorf("only root may scrub, and only from addresses where management is allowed (pvfsd serve --manage-from): %w", err)
 	case errors.Is(err, proto.ENOENT), errors.Is(err, proto.EOPNOTSUPP), errors.Is(err, proto.EINVAL):
-		return fmt.Errorf("it has no checksums, because it is an OrangeFS server or an older version: %w", err)
+		return fmt.Errorf("it has no checksums, because it is an OrangeFS server: %w", err)
 	}
 	return err
 }

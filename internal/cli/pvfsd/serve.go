@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/bmi/about"
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/rpc"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/server"
@@ -32,7 +33,6 @@ type serveOptions struct {
 	others  bool
 	idFile  string
 	log     program.Log
-	verbose bool
 	quiet   bool
 	workers int
 	flows   int
@@ -99,8 +99,6 @@ VIADUCT_UDP_PRIVATE_KEY_FILE and VIADUCT_TLS_SECRET in docs/reference/keys.md.
 	f.BoolVar(&opt.strict, "strict", false, "refuse flushes and reads of attributes without a capability; OrangeFS's own clients then do not work")
 	opt.log.Flags(f, "info")
 	opt.log.FileFlag(f)
-	f.BoolVar(&opt.verbose, "verbose", false, "log more")
-	_ = f.MarkDeprecated("verbose", "use --log-level debug")
 	program.QuietFlag(f, &opt.quiet)
 	f.StringVar(&opt.metrics, "metrics", "", "serve metrics for Prometheus at this place: "+web.Forms+" (default: what VIADUCT_METRICS says, docs/reference/metrics.md)")
 	f.StringVar(&opt.page, "page", "", "serve a page for browsers that shows this server while it runs, and metrics, at such a place (docs/guides/watching.md)")
@@ -143,11 +141,7 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	if err != nil {
 		return program.Usage(err)
 	}
-	usual := slog.LevelInfo
-	if opt.verbose {
-		usual = slog.LevelDebug
-	}
-	log, logFile, err := opt.log.Open(a.Err, usual)
+	log, logFile, err := opt.log.Open(a.Err, slog.LevelInfo)
 	if err != nil {
 		return err
 	}
@@ -161,6 +155,11 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	shown, err := opt.watch()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, shown.stop()) }()
 	if names := namesOf(ignored(p.fs, p.index)); names != "" {
 		log.Info("keywords of the configuration that have no effect here", "keywords", names)
 	}
@@ -188,6 +187,8 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	complete := about.Hold() // viewers see the endpoint with its server
+	defer complete()
 	ep, err := bmi.Open(ctx, bmi.Config{Listen: addresses, Options: methods, Log: log})
 	if err != nil {
 		return fmt.Errorf("%s listens on %s: %w", p.alias, strings.Join(addresses, ", "), err)
@@ -197,36 +198,36 @@ func (a *App) serve(ctx context.Context, opt serveOptions) (err error) {
 	if err := checkPatterns(ep, opt.manage); err != nil {
 		return err
 	}
-	shown, err := opt.watch()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, shown.stop()) }()
 	p.warn(log, len(key) > 0, ids != nil)
-	if !opt.quiet {
-		fmt.Fprintf(a.Err, "pvfsd: %s serves %s at %s\n", p.alias, p.fs.Name, strings.Join(ep.Addresses(), ", "))
-		for _, place := range shown.places {
-			fmt.Fprintf(a.Err, "pvfsd: %s\n", place)
-		}
-	}
-	logFile.Info(log, "serving", "server", p.alias, "file system", p.fs.Name, "addresses", strings.Join(ep.Addresses(), ", "), "shows", shown.places)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	leave, err := managed.attend(ctx, ep.Addresses())
+	running := s.Start(ep)
+	defer running.Close()
+	complete()
+	shown.serve(running)
+	leave, err := managed.attend(ctx, running, ep.Addresses())
 	if err != nil {
-		return err
+		stop()
+		return errors.Join(err, running.Serve(ctx))
 	}
+	if !opt.quiet {
+		fmt.Fprintf(a.Err, "pvfsd: %s serves %s at %s\n", p.alias, p.fs.Name, strings.Join(ep.Addresses(), ", "))
+		for _, text := range shown.texts {
+			fmt.Fprintf(a.Err, "pvfsd: %s\n", text)
+		}
+	}
+	logFile.Info(log, "serving", "server", p.alias, "file system", p.fs.Name, "addresses", strings.Join(ep.Addresses(), ", "), "shows", shown.texts)
 	r.server, r.ep, r.log, r.file, r.managed = s, ep, log, logFile, managed
 	obeyed := make(chan struct{})
 	go func() {
 		defer close(obeyed)
 		r.obey(ctx, signals)
 	}()
-	err = s.Serve(ctx, ep)
+	err = running.Serve(ctx)
 	interrupted := ctx.Err() != nil
 	stop()
 	<-obeyed
-	err = errors.Join(err, leave())
+	err = errors.Join(err, leave(), shown.stop()) // before the server is hidden
 	rows := s.Statistics()
 	if interrupted && !opt.quiet {
 		a.farewell(p.alias, rows)
@@ -288,9 +289,5 @@ func readKey(name string) ([]byte, error) {
 	if err != nil {
 		return nil, program.Usage(fmt.Errorf("--key-file: %w", err))
 	}
-	return []byte(keyText(key)), nil
+	return key[:], nil
 }
-
-// keyText is the file that genconfig makes of a key. Its bytes are what the servers sign with, so that servers of earlier
-// releases, which take the bytes of the file, work with ours.
-func keyText(key sharedkey.Key) string { return key.Hex() + "\n" }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/server"
 	own "github.com/viaduct-hpc/viaduct/internal/watch"
 	"github.com/viaduct-hpc/viaduct/internal/watch/page"
 	"github.com/viaduct-hpc/viaduct/internal/watch/table"
@@ -16,11 +17,11 @@ import (
 
 // A watched is what shows this server while it runs.
 type watched struct {
-	places []string // "metrics at :9100"
-	stops  []func() error
+	all   []*watch.Place
+	texts []string // "metrics at :9100"
 }
 
-// watch serves metrics where --metrics says, and the page where --page says.
+// watch takes the place of --metrics for metrics, and that of --page for the page. Viewers wait there until serve.
 func (o *serveOptions) watch() (w watched, err error) {
 	if o.page != "" {
 		mountPage()
@@ -31,20 +32,28 @@ func (o *serveOptions) watch() (w watched, err error) {
 		if place.where == "" {
 			continue
 		}
-		at, stop, err := watch.Serve(place.where)
+		p, err := watch.Listen(place.where)
 		if err != nil {
 			return w, errors.Join(program.Usage(fmt.Errorf("%s: %w", place.option, err)), w.stop())
 		}
-		w.stops = append(w.stops, stop)
-		w.places = append(w.places, place.what+" at "+at)
+		w.all = append(w.all, p)
+		w.texts = append(w.texts, place.what+" at "+p.String())
 	}
 	return w, nil
 }
 
+// serve answers viewers from now on. The server must run, so that they see all of it.
+func (w *watched) serve(*server.Running) {
+	for _, p := range w.all {
+		p.Serve()
+	}
+}
+
+// stop can be called again.
 func (w *watched) stop() error {
 	var errs []error
-	for _, f := range w.stops {
-		errs = append(errs, f())
+	for _, p := range w.all {
+		errs = append(errs, p.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -6,12 +6,18 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/bmi/about"
+	"github.com/viaduct-hpc/viaduct/internal/logtext"
+	own "github.com/viaduct-hpc/viaduct/internal/watch"
 )
 
 // TestServingMetricsAndAPage: both are where the server says, until it ends.
@@ -69,4 +75,38 @@ func TestPlacesThatCannotBeServed(t *testing.T) {
 	}
 	_, err = net.Dial("unix", socket)
 	assert.Error(t, err)
+}
+
+// TestWholeBeforeItIsShown: viewers that follow what is open see the server together with its endpoint, and before the program says
+// that it serves.
+func TestWholeBeforeItIsShown(t *testing.T) {
+	type view struct {
+		server *own.Server
+		said   string
+	}
+	var mu sync.Mutex
+	var views []view
+	socket := filepath.Join(t.TempDir(), "metrics")
+	args := []string{"--config", newConfig(t, newAddress("mem")), "--create", "--dir", filepath.Join(t.TempDir(), "data"), "--metrics", "unix:" + socket}
+	var out logtext.Buffer
+	t.Cleanup(about.Changed(func(n int) {
+		mu.Lock()
+		defer mu.Unlock()
+		if n > 0 {
+			views = append(views, view{own.Take().Server, out.String()})
+		}
+	}))
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan int)
+	go func() { ended <- (&App{Out: io.Discard, Err: &out}).Main(ctx, append([]string{"serve"}, args...)) }()
+	defer func() { assert.Equal(t, ExitOK, <-ended) }()
+	defer stop()
+	require.Eventually(t, func() bool { return strings.Contains(out.String(), "pvfsd: metrics at ") }, far, time.Millisecond)
+	assert.Contains(t, get(t, socket, "/metrics"), "viaduct_pvfs_")
+
+	mu.Lock()
+	defer mu.Unlock()
+	assert.NotNil(t, views[0].server, "the endpoint is shown without the server")
+	first := slices.IndexFunc(views, func(v view) bool { return v.server != nil })
+	assert.NotContains(t, views[max(first, 0)].said, "pvfsd: ", "it says that it serves before the server is there")
 }

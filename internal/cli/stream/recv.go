@@ -23,16 +23,25 @@ type RecvOptions struct {
 	Progress func(bytes int64)
 }
 
-// Receive waits for a sender and writes its stream to out. The endpoint must listen.
-// Receive succeeds only if the whole stream was written and matches the sender's
-// checksum; after an error the sender fails as well. If ctx ends, the sender is
-// told. Further senders are refused. After an error a goroutine may still be in a
-// Write to out that does not return; the endpoint must then only be closed.
-func Receive(ctx context.Context, ep *bmi.Endpoint, opt RecvOptions, out io.Writer) (Summary, error) {
+// A Listener takes the offers of senders at an endpoint.
+type Listener struct{ d *door }
+
+// Listen takes offers at an endpoint, which must listen. The caller must call Receive.
+func Listen(ep *bmi.Endpoint) (*Listener, error) {
 	d, err := openDoor(ep)
 	if err != nil {
-		return Summary{}, err
+		return nil, err
 	}
+	return &Listener{d}, nil
+}
+
+// Receive waits for a sender, writes its stream to out and closes the listener. It
+// succeeds only if the whole stream was written and matches the sender's checksum;
+// after an error the sender fails as well. If ctx ends, the sender is told. Further
+// senders are refused. After an error a goroutine may still be in a Write to out that
+// does not return; the endpoint must then only be closed.
+func (l *Listener) Receive(ctx context.Context, opt RecvOptions, out io.Writer) (Summary, error) {
+	d := l.d
 	defer d.close()
 	v, err := d.await(ctx)
 	if err != nil {
@@ -41,7 +50,7 @@ func Receive(ctx context.Context, ep *bmi.Endpoint, opt RecvOptions, out io.Writ
 	if opt.Started != nil {
 		opt.Started(v.from.String(), v.offer.total)
 	}
-	w, err := openWindow(ep, v.from, v.offer.session)
+	w, err := openWindow(d.ep, v.from, v.offer.session)
 	if err != nil {
 		return Summary{}, err
 	}

@@ -62,8 +62,10 @@ func newTransferWith(t *testing.T, opt bmitest.Options) *transfer {
 
 // receive starts the receiver.
 func (x *transfer) receive(ctx context.Context, opt RecvOptions, out io.Writer) {
+	l, err := Listen(x.recvEP)
+	require.NoError(x.t, err)
 	go func() {
-		sum, err := Receive(ctx, x.recvEP, opt, out)
+		sum, err := l.Receive(ctx, opt, out)
 		x.recv <- ended{sum, err}
 	}()
 }
@@ -152,10 +154,29 @@ func TestSenderMayComeFirst(t *testing.T) {
 	// Whether a look-up has failed before does not matter for the outcome.
 	recvEP := open(t, bmitest.Options{}, address)
 	var out bytes.Buffer
-	_, err := Receive(context.Background(), recvEP, RecvOptions{}, &out)
+	l, err := Listen(recvEP)
+	require.NoError(t, err)
+	_, err = l.Receive(context.Background(), RecvOptions{}, &out)
 	require.NoError(t, err)
 	require.NoError(t, <-sent)
 	assert.Equal(t, "hello", out.String())
+}
+
+// TestListenTakesOffers: bmi recv says where it receives between Listen and Receive.
+func TestListenTakesOffers(t *testing.T) {
+	x := newTransfer(t)
+	l, err := Listen(x.recvEP)
+	require.NoError(t, err)
+	to, err := x.sendEP.Lookup(x.address)
+	require.NoError(t, err)
+	c, err := x.sendEP.OpenContext()
+	require.NoError(t, err)
+	require.NoError(t, c.SendUnexpected(context.Background(), to, Class, 1, []byte("no offer")))
+	assert.ErrorIs(t, (<-l.d.visitors).err, ErrFormat)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err = l.Receive(ctx, RecvOptions{}, io.Discard)
+	require.ErrorIs(t, err, context.Canceled)
 }
 
 func TestNobodyReceives(t *testing.T) {

@@ -52,16 +52,16 @@ func (o *Options) PeerFlags(f *pflag.FlagSet) {
 // check checks the options together.
 func (o *Options) check() (err error) {
 	if o.Every < everyMin {
-		return program.Usagef("-interval %v: want %v or more", o.Every, everyMin)
+		return program.Usagef("--interval %v: want %v or more", o.Every, everyMin)
 	}
 	if o.Tab != "" && !slices.Contains(term.Tabs, term.Tab(o.Tab)) {
-		return program.Usagef("-view %s: want peers, servers, jobs or processes", o.Tab)
+		return program.Usagef("--view %s: want peers, servers, jobs or processes", o.Tab)
 	}
 	if o.query, err = table.New(o.query); err != nil {
 		return program.Usage(err)
 	}
 	if o.Web != "" && (o.Once || o.JSON) {
-		return program.Usagef("-web cannot be had with -once or -json")
+		return program.Usagef("--web cannot be had with --once or --json")
 	}
 	return nil
 }
@@ -89,15 +89,14 @@ func isTerminal(f any) bool {
 // serve serves the page until it is interrupted.
 func serve(ctx context.Context, at string, log io.Writer, source view.Source) error {
 	if _, _, err := net.SplitHostPort(at); err != nil {
-		return program.Usagef("-web %s: want HOST:PORT, such as localhost:9200", at)
+		return program.Usagef("--web %s: want HOST:PORT, such as localhost:9200", at)
 	}
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", at)
 	if err != nil {
-		return fmt.Errorf("-web %s: %w", at, err)
+		return fmt.Errorf("--web %s: %w", at, err)
 	}
-	fmt.Fprintf(log, "the page is at http://%s/\n", l.Addr())
-	if err := page.Serve(ctx, l, source); err != nil {
+	if err := page.Serve(ctx, l, source, func() { fmt.Fprintf(log, "the page is at http://%s/\n", l.Addr()) }); err != nil {
 		return err
 	}
 	return ctx.Err() // it was interrupted

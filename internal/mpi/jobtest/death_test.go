@@ -64,7 +64,7 @@ func TestAProcessIsKilledThatOthersWaitFor(t *testing.T) {
 	}
 }
 
-// TestMpiexecEndsTheOthers: without -keep-going, mpiexec ends a job that has lost a process, and
+// TestMpiexecEndsTheOthers: without --keep-going, mpiexec ends a job that has lost a process, and
 // reports the reason in one sentence.
 func TestMpiexecEndsTheOthers(t *testing.T) {
 	for i, want := range []struct {

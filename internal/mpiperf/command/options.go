@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"io"
 	"slices"
 	"strings"
@@ -42,8 +43,7 @@ func parse(args []string, help io.Writer, opt *options) error {
 	if slices.Equal(args, []string{"version"}) { // as in the other commands
 		args = []string{"--version"}
 	}
-	cmd.SetArgs(args)
-	return cmd.Execute()
+	return program.Execute(context.Background(), cmd, args)
 }
 
 // Command is the command with all its options, for its manual page and for completions.

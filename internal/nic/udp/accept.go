@@ -75,13 +75,15 @@ func (d *Device) turnedAway(from netip.AddrPort, err error) {
 func keyHint(refused *secure.RefusedError) string {
 	_, kinds := refused.Code.Uses()
 	switch {
+	case kinds && !refused.Mode.Static() && !refused.Theirs.Static():
+		return " (see " + KeyFileEnv + ")"
 	case kinds:
 		return " (see " + KeyFileEnv + " and " + PrivateFileEnv + ")"
 	case refused.Code == wire.CodeUnknown && refused.Here:
 		return " (see " + ClientsFileEnv + ")"
 	case refused.Code == wire.CodeKey && refused.Mode.Static() && !refused.Here:
 		return " (see " + ServersFileEnv + ")"
-	case refused.Code == wire.CodeKey && refused.Mode == wire.ModeNoise, refused.Code == wire.CodeMode:
+	case refused.Code == wire.CodeKey && refused.Mode == wire.ModeNoise:
 		return " (see " + KeyFileEnv + ")"
 	}
 	return ""

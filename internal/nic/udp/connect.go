@@ -171,7 +171,7 @@ func (c *conn) refusal(err error) error {
 			kind = nic.ErrUnreachable
 		case wire.CodeVersion:
 			kind = nic.ErrVersion
-		case wire.CodeKey, wire.CodeMode, wire.CodeUnknown:
+		case wire.CodeKey, wire.CodeUnknown:
 			kind = nic.ErrKey
 		}
 		if _, ok := refused.Code.Uses(); ok {

@@ -77,7 +77,7 @@ func newFileSystem(t testing.TB, method string, servers int, change func(*config
 	f.name = cfg.Name
 	for _, s := range cfg.Servers {
 		d := &daemon{t: t, alias: s.Alias, address: s.Address}
-		d.args = []string{"serve", "-config", f.conf, "-alias", s.Alias, "-key-file", key, "-create"}
+		d.args = []string{"serve", "--config", f.conf, "--alias", s.Alias, "--key-file", key, "--create"}
 		f.servers = append(f.servers, d)
 	}
 	t.Cleanup(func() {
@@ -225,10 +225,10 @@ func (f *fileSystem) kill() {
 	}
 }
 
-// check runs pvfsd check -all, and returns its output and its exit code.
+// check runs pvfsd check --all, and returns its output and its exit code.
 func (f *fileSystem) check(args ...string) (lines []string, code int) {
 	f.t.Helper()
-	cmd := command(append([]string{"check", "-all", "-config", f.conf}, args...)...)
+	cmd := command(append([]string{"check", "--all", "--config", f.conf}, args...)...)
 	var out, wrong bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &wrong
 	err := ends(cmd)

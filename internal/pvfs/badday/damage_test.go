@@ -164,7 +164,7 @@ func TestDamagedFiles(t *testing.T) {
 	lines, code := f.check()
 	require.Equal(t, pvfsd.ExitDamaged, code, "%q", lines)
 	assert.Contains(t, strings.Join(lines, "\n"), "ffffffffffffff00")
-	f.check("-repair")
+	f.check("--repair")
 	f.start()
 	require.NoError(t, write(m, "/newer", fileOf(1)))
 }
@@ -177,7 +177,7 @@ func TestWrongStore(t *testing.T) {
 	out, err := says(d.args...)
 	require.Error(t, err)
 	assert.Contains(t, out, "another process")
-	out, err = says("check", "-dir", dir)
+	out, err = says("check", "--dir", dir)
 	require.Error(t, err)
 	assert.Contains(t, out, "another process")
 
@@ -188,7 +188,7 @@ func TestWrongStore(t *testing.T) {
 	conf := filepath.Join(t.TempDir(), "fs.conf")
 	require.NoError(t, os.WriteFile(conf, []byte(other), 0o600))
 	f.kill()
-	out, err = says("serve", "-config", conf, "-dir", dir)
+	out, err = says("serve", "--config", conf, "--dir", dir)
 	require.Error(t, err, "the store of file system 1000 serves 1001")
 	assert.Contains(t, out, "1000")
 

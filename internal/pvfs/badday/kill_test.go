@@ -185,7 +185,7 @@ func (s *storm) check() {
 		}
 	}
 	for tries := 0; ; tries++ { // a repair may reveal more
-		lines, code = s.fs.check("-repair")
+		lines, code = s.fs.check("--repair")
 		if code == pvfsd.ExitOK && len(lines) == 1 {
 			break
 		}

@@ -78,9 +78,9 @@ func binaries(t testing.TB, servers int, options ...string) *world {
 	pvfsd := filepath.Join(dir, "pvfsd")
 	require.NoError(t, programs.Build(dir, "cmd/pvfsd"))
 	w := &world{}
-	args := append([]string{"genconfig", "-o", filepath.Join(dir, "fs.conf"), "-dir", filepath.Join(dir, "store")}, options...)
+	args := append([]string{"genconfig", "-o", filepath.Join(dir, "fs.conf"), "--dir", filepath.Join(dir, "store")}, options...)
 	if store := o.Keystore(); store != "" {
-		args = append(args, "-keystore", store)
+		args = append(args, "--keystore", store)
 	}
 	for i := range servers {
 		w.addresses = append(w.addresses, fmt.Sprintf("tcp://127.0.0.1:%d", freeport.TCP(t)))
@@ -92,7 +92,7 @@ func binaries(t testing.TB, servers int, options ...string) *world {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "fs.key"), []byte("genconfig makes none for one server"), 0o600))
 	}
 	for i := range servers {
-		startBinary(t, pvfsd, "serve", "-config", filepath.Join(dir, "fs.conf"), "-alias", fmt.Sprintf("s%d", i), "-key-file", filepath.Join(dir, "fs.key"), "-create", "-manage-from", "tcp://127.0.0.1")
+		startBinary(t, pvfsd, "serve", "--config", filepath.Join(dir, "fs.conf"), "--alias", fmt.Sprintf("s%d", i), "--key-file", filepath.Join(dir, "fs.key"), "--create", "--manage-from", "tcp://127.0.0.1")
 	}
 	w.Tools = o.Tools(t, w.addresses[0]+"/pvfs2-fs")
 	return w

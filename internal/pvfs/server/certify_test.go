@@ -233,7 +233,7 @@ func TestDirectoryIsAway(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestUsersFromFile: without a directory, the file of -identities has the users of certificates. Lines for several users do not
+// TestUsersFromFile: without a directory, the file of --identities has the users of certificates. Lines for several users do not
 // apply to certificates.
 func TestUsersFromFile(t *testing.T) {
 	ids, err := credential.ParseIdentities([]byte("carol 2000:200,27\nadmin any\n* 65534:65534\n"))

@@ -176,9 +176,24 @@ func newServer(cfg Config, serves bool) (*Server, error) {
 	return s, nil
 }
 
-// Serve answers requests that come to ep until ctx ends, then finishes those under way. Meanwhile it finishes or undoes the
-// operations on several servers that an earlier run left incomplete, see Ready. It is called once.
+// Serve answers requests that come to ep until ctx ends, then finishes those under way. It is called once.
 func (s *Server) Serve(ctx context.Context, ep *bmi.Endpoint) error {
+	running := s.Start(ep)
+	defer running.Close()
+	return running.Serve(ctx)
+}
+
+// Running is a server that has everything that it shows of itself (package internal/watch): its counters and its file system.
+// Functions that tell or show somebody that a server serves take one, so they cannot be called too early.
+type Running struct {
+	s     *Server
+	calls *rpc.Server
+	hide  func()
+}
+
+// Start makes a server that listens at ep ready for Running.Serve. From now on it finishes or undoes the operations on several
+// servers that an earlier run left incomplete, see Ready. It is called once; the caller must call Serve and Close.
+func (s *Server) Start(ep *bmi.Endpoint) *Running {
 	opt := s.cfg.RPC
 	opt.FlowBufferSize = cmpOr(opt.FlowBufferSize, s.fs.FlowBufferSize)
 	opt.FlowBuffers = cmpOr(opt.FlowBuffers, s.fs.FlowBuffers)
@@ -188,19 +203,27 @@ func (s *Server) Serve(ctx context.Context, ep *bmi.Endpoint) error {
 	}
 	s.ep.Store(ep)
 	s.openPeers(ep)
-	defer s.closePeers()
 	calls := rpc.NewServer(ep, s.Handle, opt)
 	s.calls.Store(calls)
-	defer s.source().Open()()
 	s.greetNeighbours()
 	s.work.Go(s.recover)
 	s.work.Go(s.sweepWithdrawals)
-	err := calls.Serve(ctx)
+	return &Running{s, calls, sync.OnceFunc(s.source().Open())}
+}
+
+// Serve answers requests until ctx ends, then finishes those under way.
+func (r *Running) Serve(ctx context.Context) error {
+	s := r.s
+	defer s.closePeers()
+	err := r.calls.Serve(ctx)
 	s.stop()
 	s.work.Wait()
 	s.rules.Load().certs.close()
 	return err
 }
+
+// Close ends what the server shows of itself. It is called after Serve.
+func (r *Running) Close() { r.hide() }
 
 // Ready waits until every operation that an earlier run began is finished or undone, and the root directory is as the
 // configuration says. Requests are answered before that.

@@ -160,12 +160,12 @@ func TestLeftToNoneOfOurs(t *testing.T) {
 	require.NoError(t, <-done)
 	require.NoError(t, ep.Close())
 	c.Start(1)
-	assert.False(t, u.gone(left), "check -repair finds it")
+	assert.False(t, u.gone(left), "check --repair finds it")
 }
 
-// TestTrashOfAnEarlierVersion: a record without the metafile of its datafile is accepted from the server that owns the metafile,
-// whatever else that server removes in the same request.
-func TestTrashOfAnEarlierVersion(t *testing.T) {
+// TestTrashWithoutMetafiles: a request that names no metafiles, as after a power loss (leavePools), is accepted from the server that owns
+// the metafile, whatever else that server removes in the same request.
+func TestTrashWithoutMetafiles(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Config: func(g *config.GenOptions) { g.NoStuffing = true }})
 	k := newClient(t, c)
 	f := k.create(0, 2, stripe.Default(proto.DistStripe))

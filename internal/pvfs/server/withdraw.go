@@ -131,7 +131,7 @@ func (s *Server) issuerOf(is issue) string {
 	return string(b)
 }
 
-// issueOf parses an Issuer field. Servers' own capabilities, unsigned ones and those of earlier releases name only a server.
+// issueOf parses an Issuer field. Servers' own capabilities and unsigned ones name only a server.
 func (s *Server) issueOf(c *proto.Capability) issue {
 	is := issue{server: -1, user: anybody}
 	text, ok := strings.CutPrefix(c.Issuer, issuerPrefix)

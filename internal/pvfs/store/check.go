@@ -249,11 +249,7 @@ func (c *checker) rest() {
 
 // marks checks the marks of failed syncs. A mark ends only when the datafile is written again.
 func (c *checker) marks() {
-	b := c.t.tx.Bucket([]byte(tableNames[tMarks]))
-	if b == nil {
-		return // made by an older version, and opened read-only
-	}
-	cur := b.Cursor()
+	cur := c.t.table(tMarks).Cursor()
 	for key, record := cur.First(); key != nil; key, record = cur.Next() {
 		if len(key) != 8 || c.types[keyHandle(key)] != proto.TypeDatafile {
 			c.add(0, drop(tMarks, key), "mark %x of a failed sync, of no datafile", key)

@@ -44,7 +44,7 @@ type metaPage struct {
 type leftAs byte
 
 const (
-	leftUnknown leftAs = iota // there is no file: the store is new, or made by an older version
+	leftUnknown leftAs = iota // there is no file: the store is new
 	leftClosed
 	leftOpen     // all commits were synced
 	leftDeferred // some commits were not synced: the slot has the last synced state

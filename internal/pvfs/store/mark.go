@@ -126,11 +126,7 @@ func unsealMark(key, record []byte) (*mark, error) {
 // marks returns all marks. A mark whose record cannot be read says that all bytes may be lost.
 func (t *Tx) marks() map[proto.Handle]*mark {
 	all := map[proto.Handle]*mark{}
-	b := t.tx.Bucket([]byte(tableNames[tMarks]))
-	if b == nil {
-		return all // made by an older version, and opened read-only
-	}
-	c := b.Cursor()
+	c := t.table(tMarks).Cursor()
 	for key, record := c.First(); key != nil; key, record = c.Next() {
 		if len(key) != 8 {
 			continue // Check reports it

@@ -258,16 +258,16 @@ func (s *Store) notePowerLoss(tx *bolt.Tx, left slotRecord) error {
 	return nil
 }
 
-// prepare makes missing tables, and reads the store's own records.
+// prepare makes the tables of a new store, and reads the store's own records.
 func (s *Store) prepare(tx *bolt.Tx) error {
-	fresh := tx.Bucket([]byte(tableNames[tStore])) == nil
-	for _, name := range tableNames {
-		if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
-			return err
-		}
-	}
 	own := tx.Bucket([]byte(tableNames[tStore]))
-	if fresh {
+	if own == nil {
+		for _, name := range tableNames {
+			if _, err := tx.CreateBucket([]byte(name)); err != nil {
+				return err
+			}
+		}
+		own = tx.Bucket([]byte(tableNames[tStore]))
 		salt := make([]byte, saltBytes)
 		if _, err := io.ReadFull(s.random, salt); err != nil {
 			return err
@@ -306,6 +306,11 @@ func (s *Store) load(tx *bolt.Tx) error {
 	own := tx.Bucket([]byte(tableNames[tStore]))
 	if own == nil {
 		return damaged("no store")
+	}
+	for _, name := range tableNames {
+		if tx.Bucket([]byte(name)) == nil {
+			return damaged("table %s is missing", name)
+		}
 	}
 	format, err := unseal(formatKey, own.Get(formatKey))
 	if err != nil {

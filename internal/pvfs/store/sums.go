@@ -118,7 +118,7 @@ func (c *checked) readHeader() error {
 	if err != nil {
 		return err
 	}
-	if allZero(b[:n]) { // only this was left after a loss of power, or the store is of an older version
+	if allZero(b[:n]) { // a loss of power left no more
 		size, err := c.data.Size()
 		switch {
 		case err != nil:

@@ -458,8 +458,8 @@ func TestUnsealedBeforeWritten(t *testing.T) {
 	}
 }
 
-// TestOlderStores: datafiles without sums, which older versions made, are served as they are, and get sums.
-func TestOlderStores(t *testing.T) {
+// TestSumsLost: a datafile whose sums a loss of power took is served as it is, and gets sums.
+func TestSumsLost(t *testing.T) {
 	w := newSumsWorld(t, 5, nil)
 	for len(w.data) < 3*blocksum.Bytes {
 		w.change()

@@ -344,20 +344,20 @@ func TestMarkOfAnUnreadableRecord(t *testing.T) {
 	requireClean(t, s)
 }
 
-// TestStoreWithoutMarks: a store of an older version without marks can be read, and gets the table when it is opened for writing.
-func TestStoreWithoutMarks(t *testing.T) {
-	dir := memory.Dir(t)
-	s := open(t, dir, with(func(*Options) {}))
-	h := written(t, s, 100)
-	require.NoError(t, s.db.Update(func(tx *bolt.Tx) error { return tx.DeleteBucket([]byte(tableNames[tMarks])) }))
-	require.NoError(t, s.Close())
-	s = open(t, dir, Options{ReadOnly: true})
-	requireClean(t, s)
-	require.NoError(t, s.Close())
-	s, d := failing(t, dir, func(*Options) {})
-	d.Set(once(disktest.Sync, syscall.EIO))
-	require.ErrorIs(t, s.SyncDatafile(h), syscall.EIO)
-	require.NoError(t, s.Close())
-	s = open(t, dir, with(func(*Options) {}))
-	require.ErrorIs(t, s.SyncDatafile(h), syscall.EIO)
+// TestMissingTable: a store that lacks a table is damaged, and is not opened. Nothing makes the table anew: it would be empty.
+func TestMissingTable(t *testing.T) {
+	for _, name := range tableNames {
+		if name == tableNames[tStore] {
+			continue // without it, the store is new
+		}
+		dir := memory.Dir(t)
+		s := open(t, dir, with(func(*Options) {}))
+		require.NoError(t, s.db.Update(func(tx *bolt.Tx) error { return tx.DeleteBucket([]byte(name)) }))
+		require.NoError(t, s.Close())
+		for _, readOnly := range []bool{true, false} {
+			_, err := Open(dir, with(func(o *Options) { o.ReadOnly = readOnly }))
+			require.ErrorIs(t, err, syscall.EIO, name)
+			require.ErrorContains(t, err, "table "+name+" is missing")
+		}
+	}
 }

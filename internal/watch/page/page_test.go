@@ -142,7 +142,9 @@ func TestServeUntilTheContextEnds(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- Serve(ctx, l, local(1)) }()
+	ready := make(chan struct{})
+	go func() { ended <- Serve(ctx, l, local(1), func() { close(ready) }) }()
+	<-ready
 	resp, err := http.Get("http://" + l.Addr().String() + "/")
 	require.NoError(t, err)
 	text, err := io.ReadAll(resp.Body)

@@ -23,8 +23,9 @@ const (
 	idleTimeMax    = time.Minute
 )
 
-// Serve serves the page until ctx ends. It closes the listener.
-func Serve(ctx context.Context, l net.Listener, source view.Source) error {
+// Serve serves the page of a source until ctx ends. It closes the listener, where readers may be waiting already. It calls ready once
+// it answers them.
+func Serve(ctx context.Context, l net.Listener, source view.Source, ready func()) error {
 	s := &http.Server{
 		Handler: http.MaxBytesHandler(Handler(source), 0), MaxHeaderBytes: headerBytesMax,
 		ReadHeaderTimeout: headerTimeMax, ReadTimeout: headerTimeMax, WriteTimeout: writeTimeMax, IdleTimeout: idleTimeMax,
@@ -32,6 +33,7 @@ func Serve(ctx context.Context, l net.Listener, source view.Source) error {
 	}
 	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
 	defer stop()
+	ready()
 	err := s.Serve(netutil.LimitListener(l, connectionsMax))
 	if ctx.Err() != nil && errors.Is(err, http.ErrServerClosed) {
 		return nil

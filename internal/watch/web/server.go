@@ -25,13 +25,15 @@ const (
 // A Server serves all paths of Handle at one place.
 type Server struct {
 	http   http.Server
-	at     net.Addr
+	l      net.Listener
 	remove func()
-	ended  chan struct{}
-	once   sync.Once
+
+	mu     sync.Mutex
+	ended  chan struct{} // closed when the server has ended; nil before Serve
+	closed bool
 }
 
-// Listen starts a server. The caller must close it.
+// Listen takes the place. Connections wait there until Serve. The caller must close the server.
 func Listen(w Where) (*Server, error) {
 	l, remove, err := w.listen()
 	if err != nil {
@@ -41,38 +43,57 @@ func Listen(w Where) (*Server, error) {
 }
 
 func newServer(l net.Listener, remove func()) *Server {
-	s := &Server{at: l.Addr(), remove: remove, ended: make(chan struct{})}
+	s := &Server{l: l, remove: remove}
 	s.http = http.Server{
 		Handler:        http.MaxBytesHandler(http.HandlerFunc(serve), 0),
 		MaxHeaderBytes: headerBytesMax, ReadHeaderTimeout: headerTimeMax,
 		ReadTimeout: readTimeMax, WriteTimeout: writeTimeMax, IdleTimeout: idleTimeMax,
 		ErrorLog: log.New(io.Discard, "", 0), // clients could fill it
 	}
-	go func() {
-		defer close(s.ended)
-		_ = s.http.Serve(netutil.LimitListener(l, connectionsMax)) // it ends when the server is closed
-	}()
 	return s
 }
 
+// Serve starts to answer, in the background. It is called when all that the process shows is there.
+func (s *Server) Serve() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.ended != nil {
+		return
+	}
+	s.ended = make(chan struct{})
+	go func() {
+		defer close(s.ended)
+		_ = s.http.Serve(netutil.LimitListener(s.l, connectionsMax)) // it ends when the server is closed
+	}()
+}
+
 // Addr is where the server listens.
-func (s *Server) Addr() net.Addr { return s.at }
+func (s *Server) Addr() net.Addr { return s.l.Addr() }
 
 // Where is Addr as Parse takes it.
 func (s *Server) Where() string {
-	if s.at.Network() == "unix" {
-		return "unix:" + s.at.String()
+	at := s.l.Addr()
+	if at.Network() == "unix" {
+		return "unix:" + at.String()
 	}
-	return s.at.String()
+	return at.String()
 }
 
 // Close ends the server and all connections.
 func (s *Server) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
 	var err error
-	s.once.Do(func() {
+	if s.ended == nil {
+		err = s.l.Close()
+	} else {
 		err = s.http.Close()
 		<-s.ended
-		s.remove()
-	})
+	}
+	s.remove()
 	return err
 }

@@ -41,6 +41,7 @@ func local(t *testing.T) (*Server, string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	s := newServer(l, func() {})
+	s.Serve()
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s, "http://" + s.Addr().String()
 }
@@ -162,6 +163,45 @@ func TestClose(t *testing.T) {
 	require.NoError(t, s.Close(), "twice")
 }
 
+// TestServeLater: a request waits until the server serves, and gets what is there by then.
+func TestServeLater(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	w, err := Parse("unix:" + path)
+	require.NoError(t, err)
+	s, err := Listen(w)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	c, err := net.Dial("unix", path)
+	require.NoError(t, err)
+	defer func() { _ = c.Close() }()
+	_, err = io.WriteString(c, "GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
+	require.NoError(t, err)
+	Handle("/later", http.NotFoundHandler())
+	Handle("/later/than/that", http.RedirectHandler("/", http.StatusFound))
+	s.Serve()
+	s.Serve() // changes nothing
+	r, err := http.ReadResponse(bufio.NewReader(c), nil)
+	require.NoError(t, err)
+	body, err := io.ReadAll(r.Body)
+	require.NoError(t, err)
+	require.NoError(t, r.Body.Close())
+	assert.Equal(t, "404 page not found\n", string(body), "the handler's own answer")
+}
+
+// TestCloseUnserved: a place that was never served is free again.
+func TestCloseUnserved(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	w, err := Parse("unix:" + path)
+	require.NoError(t, err)
+	for range 2 {
+		s, err := Listen(w)
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
+		s.Serve() // too late
+		require.NoFileExists(t, path)
+	}
+}
+
 // TestPorts: of several ports, the first free one is taken, until none is left.
 func TestPorts(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -193,6 +233,7 @@ func listen(t *testing.T, where string) *Server {
 	require.NoError(t, err)
 	s, err := Listen(w)
 	require.NoError(t, err)
+	s.Serve()
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
 }

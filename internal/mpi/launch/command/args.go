@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
-	"github.com/viaduct-hpc/viaduct/internal/dashes"
 	"github.com/viaduct-hpc/viaduct/internal/environ"
 	"github.com/viaduct-hpc/viaduct/internal/mpi/launch"
 )
@@ -137,7 +136,7 @@ var errHelp, errVersion = errors.New("help"), errors.New("version")
 
 func parseProgram(args []string, flags *pflag.FlagSet, p *programOptions) (launch.Program, error) {
 	options, rest := cut(canonical(args, flags), flags)
-	if err := flags.Parse(dashes.Normalize(options)); err != nil {
+	if err := flags.Parse(withTwoDashes(options)); err != nil {
 		return launch.Program{}, explain(err, options, flags)
 	}
 	if is(flags, "help") {

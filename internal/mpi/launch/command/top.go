@@ -29,9 +29,9 @@ type topView struct {
 func (a *App) startTop(ctx context.Context, cfg *launch.Config) (*topView, error) {
 	switch {
 	case cfg.Hosts != nil:
-		return nil, usagef("-top shows jobs on this machine: with hosts, use -genv %s=:9100 and bmi top HOST:9100", metricsVariable)
+		return nil, usagef("--top shows jobs on this machine: with hosts, use --genv %s=:9100 and bmi top HOST:9100", metricsVariable)
 	case !isTerminal(a.Err):
-		return nil, usagef("-top: standard error is no terminal: leave it out, or use -genv %s=dir:/FOLDER and bmi top dir:/FOLDER", metricsVariable)
+		return nil, usagef("--top: standard error is no terminal: leave it out, or use --genv %s=dir:/FOLDER and bmi top dir:/FOLDER", metricsVariable)
 	}
 	t := &topView{}
 	var err error

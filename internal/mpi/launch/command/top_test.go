@@ -17,10 +17,10 @@ import (
 func TestTopNeedsATerminal(t *testing.T) {
 	code, _, err := run(t, "-top true")
 	assert.Equal(t, exitUsage, code)
-	assert.Contains(t, err, "-top: standard error is no terminal: leave it out, or use -genv VIADUCT_METRICS=dir:/FOLDER and bmi top dir:/FOLDER")
+	assert.Contains(t, err, "--top: standard error is no terminal: leave it out, or use --genv VIADUCT_METRICS=dir:/FOLDER and bmi top dir:/FOLDER")
 	code, _, err = run(t, "-top -hosts a,b true")
 	assert.Equal(t, exitUsage, code)
-	assert.Contains(t, err, "-top shows jobs on this machine")
+	assert.Contains(t, err, "--top shows jobs on this machine")
 }
 
 // TestTopOnATerminal: what the job prints is there in order, and nothing of the view is left on the screen.

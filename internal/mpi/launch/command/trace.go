@@ -20,15 +20,15 @@ func applyTrace(cfg *launch.Config, folder string) error {
 	there, err := os.ReadDir(folder)
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return usagef("-trace %s: %v", folder, err)
+		return usagef("--trace %s: %v", folder, err)
 	case len(there) > 0:
-		return usagef("-trace %s: there is something in this folder: name a new one, or empty it", folder)
+		return usagef("--trace %s: there is something in this folder: name a new one, or empty it", folder)
 	}
 	if folder, err = filepath.Abs(folder); err != nil {
 		return err
 	}
 	if above, err := os.Stat(filepath.Dir(folder)); err != nil || !above.IsDir() {
-		return usagef("-trace %s: there is no folder %s", folder, filepath.Dir(folder))
+		return usagef("--trace %s: there is no folder %s", folder, filepath.Dir(folder))
 	}
 	pattern := trace.Variable + "=" + filepath.Join(strings.ReplaceAll(folder, "%", "%%"), "rank-%r.json")
 	for i := range cfg.Programs {

@@ -162,8 +162,8 @@ func TestRefusalsAreClearOnBothSides(t *testing.T) {
 		here, there       string
 	}{
 		"wrong key":    {Config{Key: a}, Config{Key: b, Listening: true}, wire.CodeKey, "its shared key is a different one", "has a different shared key"},
-		"no key there": {Config{Key: a}, Config{Listening: true}, wire.CodeMode, "the other one is insecure", "this side is insecure"},
-		"no key here":  {Config{}, Config{Key: a, Listening: true}, wire.CodeMode, "this side is insecure", "the other one is insecure"},
+		"no key there": {Config{Key: a}, Config{Listening: true}, wire.CodeUses(wire.ModeInsecure), "the other one is insecure", "this side is insecure"},
+		"no key here":  {Config{}, Config{Key: a, Listening: true}, wire.CodeUses(wire.ModeNoise), "this side is insecure", "the other one is insecure"},
 		"nobody":       {Config{Key: a}, Config{Key: a}, wire.CodeNobody, "nobody listens", "nobody listens"},
 	} {
 		t.Run(name, func(t *testing.T) {

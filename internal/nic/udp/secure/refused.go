@@ -20,8 +20,15 @@ type RefusedError struct {
 }
 
 func (e *RefusedError) Error() string {
-	if e.Mode != e.Theirs && e.Theirs != 0 && (e.Mode.Static() || e.Theirs.Static()) {
+	_, kinds := e.Code.Uses()
+	switch {
+	case !kinds:
+	case e.Mode.Static() || e.Theirs.Static():
 		return fmt.Sprintf("this side %s, the other one %s: give both the same kind of keys", has(e.Mode), has(e.Theirs))
+	case e.Mode == wire.ModeInsecure:
+		return "this side is insecure and the other one has a shared key: give this side the key"
+	default:
+		return "this side has a shared key and the other one is insecure: give that side the key"
 	}
 	switch e.Code {
 	case wire.CodeKey:
@@ -40,11 +47,6 @@ func (e *RefusedError) Error() string {
 			return "no room for another connection, so the other side was refused"
 		}
 		return "the other side has no room for another connection at present"
-	case wire.CodeMode:
-		if e.Mode == wire.ModeInsecure {
-			return "this side is insecure and the other one has a shared key: give this side the key"
-		}
-		return "this side has a shared key and the other one is insecure: give that side the key"
 	}
 	return fmt.Sprintf("the connection was refused for a reason that this release does not know (%v)", e.Code)
 }

@@ -46,7 +46,7 @@ func (g *Guard) Respond(now time.Duration, from netip.AddrPort, packet, b []byte
 	case !g.cfg.Listening:
 		return g.refuse(b, &m, wire.CodeNobody)
 	case m.Mode != g.mode:
-		return g.refuse(b, &m, wire.CodeFor(g.mode, m.Mode))
+		return g.refuse(b, &m, wire.CodeUses(g.mode))
 	}
 	if err := g.cookies.turn(now); err != nil {
 		return b, nil, err

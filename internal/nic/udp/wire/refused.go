@@ -27,21 +27,15 @@ const (
 	CodeVersion Code = 2 // the sender speaks another version
 	CodeNobody  Code = 3 // no device listens there
 	CodeBusy    Code = 4 // no room at present
-	CodeMode    Code = 5 // one side is insecure and the other one has a shared key
-	CodeUnknown Code = 6 // the sender does not know the static key in the Init
+	CodeUnknown Code = 5 // the sender does not know the static key in the Init
 
 	// codeUses and the following codes tell the Mode of the sender, in answer to an Init of
-	// another mode, if one of the two has static keys.
+	// another mode.
 	codeUses Code = 16
 )
 
-// CodeFor is the code with which a side of one mode refuses an Init of another mode.
-func CodeFor(own, theirs Mode) Code {
-	if own.Static() || theirs.Static() {
-		return codeUses + Code(own)
-	}
-	return CodeMode
-}
+// CodeUses is the code with which a side of a mode refuses an Init of another mode.
+func CodeUses(own Mode) Code { return codeUses + Code(own) }
 
 // Uses is the Mode of a sender that refused an Init of another mode; ok is false if the code
 // does not tell.
@@ -66,8 +60,6 @@ func (c Code) String() string {
 		return "nobody listens"
 	case CodeBusy:
 		return "busy"
-	case CodeMode:
-		return "mode"
 	case CodeUnknown:
 		return "unknown"
 	}

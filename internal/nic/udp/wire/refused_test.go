@@ -18,9 +18,9 @@ func refusedSamples() (samples []shaking) {
 		name string
 		code Code
 	}{
-		{"key", CodeKey}, {"version", CodeVersion}, {"nobody", CodeNobody}, {"busy", CodeBusy}, {"mode", CodeMode}, {"unknown", CodeUnknown},
-		{"uses_insecure", CodeFor(ModeInsecure, ModeStatic)}, {"uses_noise", CodeFor(ModeNoise, ModeStatic)},
-		{"uses_static", CodeFor(ModeStatic, ModeNoise)}, {"uses_static_shared", CodeFor(ModeStaticShared, ModeStatic)},
+		{"key", CodeKey}, {"version", CodeVersion}, {"nobody", CodeNobody}, {"busy", CodeBusy}, {"unknown", CodeUnknown},
+		{"uses_insecure", CodeUses(ModeInsecure)}, {"uses_noise", CodeUses(ModeNoise)},
+		{"uses_static", CodeUses(ModeStatic)}, {"uses_static_shared", CodeUses(ModeStaticShared)},
 	} {
 		m := Refused{Code: c.code, Version: Version, To: 0x11223344, Nonce: 0x0102030405060708}
 		samples = append(samples, shaking{c.name, "", m, m.Append(nil)})
@@ -34,27 +34,19 @@ func TestRefusedRefusesTheImpossible(t *testing.T) {
 	refusesByte(t, readRefused, s, "code 0", 1, 0)
 }
 
-// A code names the sender's mode if one of the two sides has static keys. Otherwise the code is
-// one that earlier releases know.
+// A code names the sender's mode.
 func TestCodesOfModes(t *testing.T) {
 	for own := ModeInsecure; own <= ModeStaticShared; own++ {
-		for theirs := ModeInsecure; theirs <= ModeStaticShared; theirs++ {
-			code := CodeFor(own, theirs)
-			if !own.Static() && !theirs.Static() {
-				assert.Equal(t, CodeMode, code)
-				continue
-			}
-			uses, ok := code.Uses()
-			assert.True(t, ok)
-			assert.Equal(t, own, uses)
-		}
+		uses, ok := CodeUses(own).Uses()
+		assert.True(t, ok)
+		assert.Equal(t, own, uses)
 	}
 	for code := range 256 {
 		if mode, ok := Code(code).Uses(); ok {
 			assert.True(t, mode.valid(), "%d", code)
 		}
 	}
-	_, ok := CodeMode.Uses()
+	_, ok := CodeUnknown.Uses()
 	assert.False(t, ok)
 }
 
@@ -72,7 +64,7 @@ func TestRefusedString(t *testing.T) {
 	for _, s := range refusedSamples() {
 		codes = append(codes, s.value.(Refused).Code.String())
 	}
-	assert.Equal(t, []string{"key", "version", "nobody listens", "busy", "mode", "unknown",
+	assert.Equal(t, []string{"key", "version", "nobody listens", "busy", "unknown",
 		"mode insecure", "mode noise", "mode static", "mode static+shared"}, codes)
 	assert.Equal(t, "REFUSED code=key version=2 to=0x11223344 nonce=0x102030405060708", refusedSamples()[0].value.String())
 }

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/base64"
 	"errors"
 	"math/big"
 	"time"
@@ -32,14 +31,12 @@ var errSecret = errors.New("the other side has a different shared key")
 // possession of the private key, and with it knowledge of the secret. Because the
 // roles differ, our own proof cannot be reflected to us.
 func fromSecret(key sharedkey.Key) (*Config, error) {
-	// The base64 of the key is what is derived from, because earlier releases took the text of the file as it was.
-	secret := base64.StdEncoding.AppendEncode(nil, key[:])
-	defer clear(secret)
-	server, err := deriveKey(secret, infoServer)
+	defer clear(key[:])
+	server, err := deriveKey(key[:], infoServer)
 	if err != nil {
 		return nil, err
 	}
-	client, err := deriveKey(secret, infoClient)
+	client, err := deriveKey(key[:], infoClient)
 	if err != nil {
 		return nil, err
 	}
