@@ -19,8 +19,9 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
 
-build: ## build the commands into bin/
-	CGO_ENABLED=0 $(GO) build -o bin/ ./cmd/...
+# With the profiles of bmi and mpibench, everything would be compiled once more for each.
+build: ## build the commands into bin/ (make dist: with profiles)
+	CGO_ENABLED=0 $(GO) build -pgo=off -o bin/ ./cmd/...
 
 pmix: ## build bin/viaduct-pmix, which joins jobs of launchers with PMIx; needs a C compiler and libpmix-dev
 	$(MAKE) -C cmd/viaduct-pmix OUTPUT=$(CURDIR)/bin/viaduct-pmix
