@@ -34,7 +34,7 @@ var ErrRefused = errors.New("connection refused")
 var ErrExhausted = errors.New("out of descriptors or memory")
 
 // ErrIdentity: the other side did not prove its identity, or did not accept ours. Only stacks that authenticate return it.
-var ErrIdentity = errors.New("the other side is not who it must be")
+var ErrIdentity = errors.New("the other side does not have the required identity")
 
 // A Token names a stream or a listener in events. The owner chooses it; the stack only returns it.
 type Token uint64

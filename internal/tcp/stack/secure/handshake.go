@@ -68,8 +68,8 @@ func (h *handshake) read(b []byte) (int, error) {
 	return n, nil
 }
 
-// write receives the bytes that crypto/tls writes. A handshake sends a few
-// kilobytes whatever the other side does, so there is no limit here.
+// write receives the bytes that crypto/tls writes. The other side cannot make a handshake send more
+// than a few kilobytes, so there is no limit here.
 func (h *handshake) write(b []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
