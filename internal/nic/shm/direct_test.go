@@ -84,7 +84,7 @@ func TestDirect(t *testing.T) {
 	require.Zero(t, pb.conn.loans)
 }
 
-// TestReturnAfterTheEnd: a message that Take lent can be read until Return, whatever became of its port meanwhile.
+// TestReturnAfterTheEnd: a message that Take lent can be read until Return, even if its port is closed before.
 func TestReturnAfterTheEnd(t *testing.T) {
 	for name, end := range map[string]func(f *fixture, pa, pb *Port){
 		"disconnected": func(_ *fixture, _, pb *Port) { pb.Disconnect() },
