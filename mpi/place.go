@@ -145,7 +145,7 @@ func (p *Process) learnCards(ctx context.Context, self core.Card, names listenNa
 func (p *Process) placeCards(ctx context.Context, self core.Card) ([]core.Card, error) {
 	of := p.told.hosts
 	if len(of) != p.boot.Size() || of[p.boot.Rank()] != self.Host {
-		return nil, errclass.New(errclass.Other, "rank 0 has told another host of this process than %q: run the same release everywhere", self.Host)
+		return nil, errclass.New(errclass.Other, "rank 0 has published another host for this process than %q: run the same release everywhere", self.Host)
 	}
 	cards := make([]core.Card, len(of))
 	for rank, host := range of {
@@ -159,7 +159,7 @@ func (p *Process) placeCards(ctx context.Context, self core.Card) ([]core.Card, 
 func (p *Process) findAddresses(id core.ProcID) ([]string, error) {
 	rank := p.told.number.rank(id)
 	if rank < 0 || rank >= p.boot.Size() {
-		return nil, errclass.New(errclass.Intern, "nobody has told the addresses of process %s", id)
+		return nil, errclass.New(errclass.Intern, "the addresses of process %s are not known", id)
 	}
 	ctx, cancel := boundedBy(background, p.initTimeMax)
 	defer cancel()

@@ -45,8 +45,8 @@ func randomArray(r *rand.Rand, name string) array {
 	return newArray(name, shape, func(i int) pair { return pair{base, int64(i)} })
 }
 
-// TestModel: whatever is saved by some ranks comes back on any other number of ranks, in any other
-// division, bit for bit.
+// TestModel: data saved by some number of ranks is restored bit for bit on any other number of
+// ranks, in any other division.
 func TestModel(t *testing.T) {
 	for _, p := range places {
 		t.Run(p.name, func(t *testing.T) {

@@ -138,13 +138,13 @@ func (d *description) match(m *manifest.Manifest) ([]*manifest.Item, error) {
 		got, ok := by[want.Name]
 		switch {
 		case !ok:
-			return nil, errclass.New(errclass.Name, "checkpoint %d has nothing with the name %q: restore what was saved", m.Number, want.Name)
+			return nil, errclass.New(errclass.Name, "checkpoint %d has no item %q: restore only items that were saved", m.Number, want.Name)
 		case got.Type != want.Type:
 			return nil, errclass.New(errclass.Type, "%q is an array here and a value in checkpoint %d, or the other way round", want.Name, m.Number)
 		case !slices.Equal(got.Shape, want.Shape):
 			return nil, errclass.New(errclass.NotSame, "%q has the shape %v here, and %v in checkpoint %d: restore it in the shape in which it was saved", want.Name, want.Shape, got.Shape, m.Number)
 		case want.ElemBytes != 0 && (got.ElemBytes != want.ElemBytes || got.Kind != want.Kind):
-			return nil, errclass.New(errclass.Type, "%q has elements of %d bytes of kind %s here, and of %d bytes of kind %s in checkpoint %d: restore it as what was saved",
+			return nil, errclass.New(errclass.Type, "%q has elements of %d bytes of kind %s here, and of %d bytes of kind %s in checkpoint %d: restore it with the type with which it was saved",
 				want.Name, want.ElemBytes, want.Kind, got.ElemBytes, got.Kind, m.Number)
 		}
 		entries[i] = got

@@ -81,8 +81,8 @@ func TestStoreFails(t *testing.T) {
 	assert.Equal(t, []byte{0, 0, 0, 0}, got[:4])
 }
 
-// TestDeath: a rank dies instead of calling. The others get an error from whatever collective
-// operation they are in, and can close the file.
+// TestDeath: a rank dies instead of calling. The others get an error from the collective operation
+// that they are in, and can close the file.
 func TestDeath(t *testing.T) {
 	big := numbers(5_000, 0, 1)
 	calls := map[string]func(f *file.File) error{

@@ -61,8 +61,8 @@ func As(ctx context.Context, who any) context.Context {
 
 // An FS is a storage with one directory.
 type FS struct {
-	// TwoNames makes Rename give the new name first and take the old one then, as on a PVFS, and
-	// Delete remove a file whatever other names it has.
+	// With TwoNames, Rename first adds the new name and then removes the old one, as on a PVFS, and
+	// Delete removes a file even if it has another name.
 	TwoNames bool
 
 	number int
