@@ -77,8 +77,8 @@ func (w *certWorld) failures() (n uint64) {
 	return n
 }
 
-// TestCertificates: on all servers a client acts for the user that the directory has for its certificate, whatever user the
-// credential names.
+// TestCertificates: on all servers a client acts for the user that the directory has for its certificate. The user named in the
+// credential is ignored.
 func TestCertificates(t *testing.T) {
 	w := certificates(t, 2, nil)
 	admin := w.root(t)

@@ -137,6 +137,6 @@ func (s *Server) nameChanged(ctx context.Context, c proto.NameChange, made proto
 	ctx, cancel := context.WithTimeout(ctx, tellPatience)
 	defer cancel()
 	if err := s.give(ctx, notice{to: owner, near: c.Dir, part: c.Object, hint: c.Hint()}); err != nil {
-		s.log.Debug("a server was not told of a name", "object", c.Object, "directory", c.Dir, "err", err)
+		s.log.Debug("a server could not be informed of a new name", "object", c.Object, "directory", c.Dir, "err", err)
 	}
 }

@@ -156,7 +156,7 @@ func TestSums(t *testing.T) {
 	})
 }
 
-// TestWritesThatFail: a write that the disk refuses, at whatever step, leaves blocks that match their sums.
+// TestWritesThatFail: if the disk refuses any step of a write, the blocks still match their sums.
 func TestWritesThatFail(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		w := newSumsWorld(t, seed, nil)
