@@ -41,7 +41,7 @@ func (m *manager) tell(state ...string) {
 		return
 	}
 	if _, err := daemon.SdNotify(false, strings.Join(state, "\n")); err != nil {
-		m.log.Warn("the service manager was not told", "state", state[0], "err", err)
+		m.log.Warn("the service manager was not notified", "state", state[0], "err", err)
 	}
 }
 
@@ -89,7 +89,7 @@ func (m *manager) follow(ctx context.Context, ask func(context.Context) error, s
 			break
 		}
 		if err != nil {
-			m.log.Warn("this server does not answer its own request, so the service manager is not told that it works", "err", err)
+			m.log.Warn("this server does not answer its own request, so the service manager gets no notification that it works", "err", err)
 			sleep(ctx, askAgainAfter)
 			continue
 		}
