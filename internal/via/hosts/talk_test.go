@@ -42,7 +42,7 @@ type Partner struct {
 	Greets bool
 }
 
-// Forever is more messages than anybody can wait for.
+// Forever is a Count that no test reaches.
 const Forever = 1 << 40
 
 // Told is how a Talk went.
