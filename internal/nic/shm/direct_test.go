@@ -142,8 +142,8 @@ func TestPortClosedWithinTake(t *testing.T) {
 	pb.dev.Return()
 }
 
-// TestNoClaim: a message whose buffer has no memory yet must be posted, and so must one that
-// cannot be sent, for which PostSend returns the reason.
+// TestNoClaim: a message whose buffer has no memory yet must be posted. So must a message that cannot be sent; PostSend returns
+// the reason.
 func TestNoClaim(t *testing.T) {
 	f, pa, pb := pair(t, reliable())
 	require.Nil(t, pa.Claim(0), "no receive is posted")
