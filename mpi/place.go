@@ -11,13 +11,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// The addresses on which a process listens depend on whether all processes of the job are on one
-// host. So each tells first where it is. Rank 0 compares these texts, and publishes the result with
-// its settings: so the launcher is asked some times by each process, and not by each for each.
+// The addresses on which a process listens depend on whether all processes of the job are on one host.
+// So each process first publishes where it is. Rank 0 compares these texts, and publishes the result
+// with its settings. So each process sends the launcher a few requests, and not one for each other
+// process.
 //
-// If all are on one host, and listen there by name, rank 0 has told them enough to know all cards. If
-// they are on several hosts and listen by the same methods, it also publishes which host each is on:
-// then a process asks for the addresses of another one when it first sends to it (findAddresses).
+// If all are on one host, and listen there by name, each process can then make all cards. If they are
+// on several hosts and listen by the same methods, it also publishes which host each is on: then a
+// process asks for the addresses of another one when it first sends to it (findAddresses).
 const placeKey = "mpi-place-"
 
 // A spread says how far apart the processes of a job are.

@@ -235,7 +235,8 @@ func compare(e *manifest.Item, got []uint32, block int64) error {
 }
 
 // readArray reads this rank's part of an array. exact says that the parts of all ranks have each byte
-// once: then what was read is compared with the checksums, otherwise what is stored.
+// once. Then the bytes that the ranks read are compared with the checksums; otherwise the stored bytes
+// are read once more for that.
 func (s *Store) readArray(ctx context.Context, f *file.File, m *manifest.Manifest, e *manifest.Item, p *part, exact bool) error {
 	if err := f.SetView(ctx, e.Off, datatype.Byte, p.where, file.Native, nil); err != nil {
 		return err
@@ -264,8 +265,8 @@ func (s *Store) readArray(ctx context.Context, f *file.File, m *manifest.Manifes
 	return compare(e, got, m.BlockBytes)
 }
 
-// readSums returns this rank's share of the checksums of an array as it is stored, of which each rank
-// reads some blocks.
+// readSums returns this rank's share of the checksums of a stored array. Each rank reads some of the
+// blocks.
 func (s *Store) readSums(ctx context.Context, f *file.File, m *manifest.Manifest, e *manifest.Item) ([]uint32, error) {
 	if err := f.SetView(ctx, 0, datatype.Byte, datatype.Byte, file.Native, nil); err != nil {
 		return nil, err

@@ -48,8 +48,8 @@ func TestErrorOfOne(t *testing.T) {
 	})
 }
 
-// TestStoreFails: an aggregator cannot write. All ranks get the error, in each of several rounds
-// none waits in vain, and other bytes are right.
+// TestStoreFails: an aggregator cannot write. All ranks get the error, no rank waits for ever in any
+// of several rounds, and other bytes are right.
 func TestStoreFails(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	const each = 5000

@@ -17,7 +17,7 @@ type state struct {
 	waiting []claim // in the order of their requests
 }
 
-// A claim is a lock that somebody has or waits for, on bytes off to end-1.
+// A claim is a lock, held or waited for, on bytes off to end-1.
 type claim struct {
 	off, end int64
 	shared   bool
