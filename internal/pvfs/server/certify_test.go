@@ -211,8 +211,8 @@ func TestUsersLeave(t *testing.T) {
 	require.Equal(t, proto.EPERM, err)
 }
 
-// TestDirectoryIsAway: cached users are not affected, others are told to try again, and the directory is not asked for each
-// request.
+// TestDirectoryIsAway: cached users are not affected, others get an error that asks them to try again, and the server does not
+// query the directory for each request.
 func TestDirectoryIsAway(t *testing.T) {
 	w := certificates(t, 1, nil)
 	alice, bob := w.holder(t, w.ca.User(t, "alice", nil)), w.holder(t, w.ca.User(t, "bob", nil))

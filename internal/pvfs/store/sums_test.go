@@ -473,7 +473,7 @@ func TestOlderStores(t *testing.T) {
 	require.Len(t, w.scrub(), 1)
 }
 
-// TestVerify: bytes that somebody read from the file are compared with the sums, in whole blocks and in parts.
+// TestVerify: bytes that others read from the file are compared with the sums, in whole blocks and in parts.
 func TestVerify(t *testing.T) {
 	w := newSumsWorld(t, 6, nil)
 	for len(w.data) < 5*blocksum.Bytes {
