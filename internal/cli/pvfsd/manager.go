@@ -17,8 +17,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// A manager is the service manager that started this server, usually systemd. It is told when the server is ready, when it
-// reloads and when it stops, and if it has a watchdog, that the server still answers. nil: there is none.
+// A manager is the service manager that started this server, usually systemd. It is notified when the server is ready,
+// reloads or stops. If it has a watchdog, it also gets signs that the server still answers. nil: there is none.
 type manager struct {
 	log      *slog.Logger
 	watchdog time.Duration // how long it waits for a sign of life; 0: for ever

@@ -23,11 +23,11 @@ type RecvOptions struct {
 	Progress func(bytes int64)
 }
 
-// Receive waits for a sender and writes its stream to out. The endpoint must listen.
-// Receive succeeds only if the whole stream was written and matches the sender's
-// checksum; after an error the sender fails as well. If ctx ends, the sender is
-// told. Further senders are refused. After an error a goroutine may still be in a
-// Write to out that does not return; the endpoint must then only be closed.
+// Receive waits for a sender and writes its stream to out. The endpoint must listen. Receive
+// succeeds only if the whole stream was written and matches the sender's checksum; after an error
+// the sender fails as well. If ctx ends, the sender is notified. Further senders are refused. After
+// an error a goroutine may still be in a Write to out that does not return; the endpoint must then
+// only be closed.
 func Receive(ctx context.Context, ep *bmi.Endpoint, opt RecvOptions, out io.Writer) (Summary, error) {
 	d, err := openDoor(ep)
 	if err != nil {

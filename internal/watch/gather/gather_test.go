@@ -81,7 +81,7 @@ func TestAJobInAFolder(t *testing.T) {
 	for rank := range 8 {
 		watchtest.Serve(t, dir, fmt.Sprintf("node1-%d.sock", 5000+rank), func(second int) *watch.Snapshot { return watchtest.Job(8, second)[rank] })
 	}
-	// What is left of a process that was killed, something that is no socket, and a link.
+	// The socket of a killed process, a file that is no socket, and a link.
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "dead.sock"), Net: "unix"})
 	require.NoError(t, err)
 	l.SetUnlinkOnClose(false)
