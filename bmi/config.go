@@ -33,8 +33,8 @@ type Config struct {
 	// Clock tells the time since an arbitrary start; nil is the monotonic
 	// clock. Methods take their deadlines from it.
 	Clock func() time.Duration `about:"-"`
-	// Manual disables the background goroutines, and Test calls poll once and never
-	// sleep, whatever their wait. It is for simulation in one goroutine.
+	// Manual disables the background goroutines. Test calls then poll once and never sleep, and ignore the time that they may
+	// wait. It is for simulation in one goroutine.
 	Manual bool `about:"no background goroutines, and no call sleeps"`
 	// SpinMax is how long a Test call polls at most before it sleeps. 0 means the
 	// default, < 0 no spinning.

@@ -154,7 +154,7 @@ func ExampleContext_PostSendList() {
 	// Output: "HEAD" "body", error <nil>
 }
 
-// Many operations in flight; whichever complete first are dealt with first.
+// Many operations in flight. They are handled in the order of their completion.
 func ExampleContext_TestSome() {
 	server, client, sctx, cctx, toClient, toServer := twoEndpoints()
 	defer server.Close()

@@ -52,9 +52,9 @@ type Method interface {
 }
 
 // A Sleeper is a method whose caller can block until something arrives. The caller calls Arm (engine lock held), then Sleep (no
-// lock) if Arm reported true, then Disarm (engine lock held) whatever Arm reported. An arrival, a deadline of the method or a
-// Wake between Arm and Sleep makes Sleep return at once. One goroutine at a time is between Arm and Disarm; meanwhile others
-// may post, cancel and poll. Close is never called then.
+// lock) if Arm reported true, then Disarm (engine lock held), in either case. An arrival, a deadline of the method or a Wake
+// between Arm and Sleep makes Sleep return at once. One goroutine at a time is between Arm and Disarm; meanwhile others may post,
+// cancel and poll. Close is never called then.
 type Sleeper interface {
 	// Arm makes later arrivals end Sleep. It reports false if there is already work for the next Poll.
 	Arm() bool

@@ -15,8 +15,8 @@ type Op struct {
 	// File replaces Bufs in an operation for FileSender.PostSendFile.
 	File FileRange
 
-	// Private and Note belong to the method. Private is nil when the operation is posted;
-	// Note is whatever the last operation left there.
+	// Private and Note belong to the method. Private is nil when the operation is posted. Note has
+	// an old value, which the previous operation in this Op left.
 	Private any
 	Note    [2]uint64
 

@@ -131,7 +131,7 @@ func TestSharedMessages(t *testing.T) {
 	s.ep.HandleQuick(3, &quickly{t: t, take: func(m bmi.Message) bool {
 		assert.Same(t, &mem[0], &m.Data[0])
 		if !takes {
-			copy(mem, "AS") // the handler sees what is there when the message is copied
+			copy(mem, "AS") // the handler sees the bytes as they are when the message is copied
 		}
 		return takes
 	}})

@@ -10,8 +10,8 @@ type Reloader interface {
 	// KeyFiles are the names of the files that Reload reads.
 	KeyFiles() []string
 	// Reload reads them again. It is called without the method's lock, because reading files and deriving keys take long, and by
-	// one goroutine at a time. use puts what was read into effect, for connections that are made from now on; it is called with
-	// the lock and returns at once. use is nil if there is nothing to read. After an error nothing has changed.
+	// one goroutine at a time. use applies the new keys to connections that are made from now on. It is called with the lock and
+	// returns at once. use is nil if there is nothing to read. After an error nothing has changed.
 	Reload() (use func(), err error)
 }
 

@@ -46,8 +46,8 @@ func (e *Endpoint) changeable(all []about.Setting) {
 	about.Changeable(all, "bmi.limits.unexpected_bytes", func(n int) error { return e.setLimit(0, n) })
 }
 
-// setLimit changes a limit of the queue of unexpected messages, that which is not 0. Messages that
-// a method holds because the queue was full are offered again when one is taken.
+// setLimit changes those limits of the queue of unexpected messages that are not 0. Messages that a
+// method holds because the queue was full are offered again when one is taken.
 func (e *Endpoint) setLimit(messages, bytes int) error {
 	if messages+bytes <= 0 {
 		return fmt.Errorf("%w: a limit of %d, want at least 1", ErrInvalid, messages+bytes)

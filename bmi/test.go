@@ -167,9 +167,9 @@ func (r *request) takeOpLocked(l *lane, id OpID, out *Completion) {
 	}
 }
 
-// test runs a request: it collects what is there, from every method in turn and starting with a different one each time; polls a
-// few times if that is nothing; and then waits for at most limit, as await says. It returns the number of results, or why there
-// are none.
+// test runs a request. It collects available results from every method in turn, starting with a different one each time. If
+// there are none, it polls a few times, and then waits for at most limit (see await). It returns the number of results, or an
+// error if there are none.
 func (e *Endpoint) test(r *request, list *progress.List, limit time.Duration, w *progress.Waiter) (int, error) {
 	all, polls, at := e.methods(), 1, 0
 	if limit != 0 && !e.cfg.Manual {

@@ -63,12 +63,11 @@ func (e *Endpoint) pollSoon() {
 	}
 }
 
-// Handle registers fn for the unexpected messages of a class, or removes the handler if fn is
-// nil. Queued messages of the class go to fn first, from within Handle. fn runs in whichever
-// goroutine makes progress, one call at a time for each method. fn may post and cancel, but
-// must not wait or close the endpoint. It should return soon, because no other goroutine polls
-// that method meanwhile. A panic of fn is not recovered. Removing a handler does not wait for a
-// running call.
+// Handle registers fn for the unexpected messages of a class, or removes the handler if fn is nil. Queued messages of the
+// class go to fn first, from within Handle. fn runs in whichever goroutine makes progress, one call at a time for each
+// method. fn may post and cancel, but must not wait or close the endpoint. It should return soon, because no goroutine
+// polls that method until it returns. A panic of fn is not recovered. Removing a handler does not wait for a running
+// call.
 func (e *Endpoint) Handle(class Class, fn func(Message)) error {
 	if e.closing.Load() {
 		return fmt.Errorf("%w: the endpoint, open another", ErrClosed)

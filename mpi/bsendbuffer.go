@@ -61,7 +61,7 @@ func (b *bsendBuffer) detach(ctx context.Context) ([]byte, error) {
 	case !b.attached:
 		return nil, errNotAttached // another goroutine detached it
 	case len(b.waiting) > 0:
-		return nil, errclass.New(errclass.Buffer, "%d messages were put into the buffer while it was being detached: send none meanwhile, and detach it again", len(b.waiting))
+		return nil, errclass.New(errclass.Buffer, "%d messages were put into the buffer while it was being detached: send none until DetachBuffer returns, and detach it again", len(b.waiting))
 	}
 	mem, err := b.mem, b.err
 	b.attached, b.auto, b.mem, b.err = false, false, nil, nil

@@ -13,8 +13,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// A commMachine is what the collective operations of a communicator know of the machine. It is
-// found out when the first of them begins, from the cards of the processes, without a message.
+// A commMachine describes the machine to the collective operations of a communicator. The first of
+// them makes it from the cards of the processes, without a message.
 type commMachine struct {
 	once   sync.Once
 	hosts  *coll.Hosts // nil: all on one host

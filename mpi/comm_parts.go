@@ -27,7 +27,7 @@ type commParts struct {
 	// topology is nil if there is none. It is set before another goroutine can use the
 	// communicator.
 	topology topo.Topology
-	// machine is what collective operations know of the hosts.
+	// machine describes the hosts to collective operations.
 	machine commMachine
 	// attrs are the attributes, info the hints.
 	attrs attr.List[*Comm]
@@ -130,8 +130,8 @@ func (c *Comm) hold() error {
 	return nil
 }
 
-// post keeps a task without goroutine, so that the communicator does not stay open if nobody ever
-// waits for the task.
+// post keeps a task without a goroutine, so that the communicator does not stay open if the program
+// never waits for the task.
 func (c *Comm) post(t *task) {
 	c.parts.mu.Lock()
 	defer c.parts.mu.Unlock()

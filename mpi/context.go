@@ -129,7 +129,7 @@ func (c *contexts) agree(key agreementKey, n int, and func(mask []byte) error) (
 			left--
 		}
 	}
-	return nil, errclass.New(errclass.Other, "no context is free in all processes: free communicators, of which a process may have %d", contextsMax)
+	return nil, errclass.New(errclass.Other, "no context is free in all processes: free communicators; a process may have at most %d", contextsMax)
 }
 
 // enter announces an agreement.

@@ -6,7 +6,8 @@ import (
 	"os"
 )
 
-// exposed says why messages between the hosts of a job go unprotected although nobody asked for that; "" if they do not.
+// exposed says why messages between the hosts of a job are unprotected although the user did not choose that; "" if they
+// are protected.
 func (pl plan) exposed(asked string, s surrounding) string {
 	switch {
 	case asked != "" || s.oneHost || !pl.uses(methodTCP):

@@ -53,7 +53,7 @@ func (p *Process) finalize(ctx context.Context) error {
 		errs = append(errs, p.farewell(ctx))
 	}
 	if lost := p.engine.Stats().Lost; lost > 0 && !aware {
-		errs = append(errs, errclass.New(errclass.ProcFailed, "messages did not arrive (%d), because processes failed after their sends had returned: a call that waits for an answer would have told", lost))
+		errs = append(errs, errclass.New(errclass.ProcFailed, "messages did not arrive (%d), because processes failed after their sends had returned: a call that waits for an answer would have reported it", lost))
 	}
 	if !early { // the other processes have finished, so operations with them have ended
 		errs = append(errs, p.checkPending())

@@ -112,8 +112,8 @@ func TestOpenTriesForms(t *testing.T) {
 	require.ErrorIs(t, err, bmi.ErrUnknownMethod)
 }
 
-// TestListenHost: within a host the loopback address is enough; other hosts are told one of this
-// host's addresses.
+// TestListenHost: within a host the loopback address is enough; other hosts get one of this host's
+// addresses.
 func TestListenHost(t *testing.T) {
 	host, err := listenHost(t.Context(), true)
 	require.NoError(t, err)

@@ -49,7 +49,7 @@ func NewOp[T any](fn func(in, inout []T), commutative bool) (*Op, error) {
 	name := "a function on " + t.String()
 	valid := func(of *datatype.Type) error {
 		if of != t && !madeOf(of, t) {
-			return errclass.New(errclass.Op, "the operator is %s, and not for elements of the type %v: give it a slice or a datatype of what it is for", name, of)
+			return errclass.New(errclass.Op, "the operator is %s and cannot combine elements of the type %v: give it a slice or a datatype of its own type", name, of)
 		}
 		return nil
 	}

@@ -17,7 +17,7 @@ func packText(v any) string {
 	return base64.RawURLEncoding.EncodeToString(b.Bytes())
 }
 
-// unpackText reads a text of another process, of which it decompresses at most most bytes.
+// unpackText reads a compressed text of another process. It decompresses at most most bytes.
 func unpackText(text string, most int64, v any) error {
 	packed, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {

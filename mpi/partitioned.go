@@ -37,7 +37,7 @@ type partitioned interface {
 	free()
 }
 
-// A division is what both sides know of a partitioned message. The sender decides how it is divided.
+// A division describes a partitioned message to both sides. The sender decides how it is divided.
 type division struct {
 	number, partitions, bytes int // of the PsendInit; of its message
 	perChunk                  int // how many partitions are sent in a message

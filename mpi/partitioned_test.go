@@ -188,7 +188,7 @@ func TestPartitionedFromADead(t *testing.T) {
 	})
 }
 
-// TestNumbersOfPsends: as many requests as there are numbers, of which none is used twice at a time.
+// TestNumbersOfPsends makes as many requests as there are numbers. No number is used twice at a time.
 func TestNumbersOfPsends(t *testing.T) {
 	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		const most = 1 << 12

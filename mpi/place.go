@@ -11,13 +11,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// The addresses on which a process listens depend on whether all processes of the job are on one
-// host. So each tells first where it is. Rank 0 compares these texts, and publishes the result with
-// its settings: so the launcher is asked some times by each process, and not by each for each.
+// The addresses on which a process listens depend on whether all processes of the job are on one host.
+// So each process first publishes where it is. Rank 0 compares these texts, and publishes the result
+// with its settings. So each process sends the launcher a few requests, and not one for each other
+// process.
 //
-// If all are on one host, and listen there by name, rank 0 has told them enough to know all cards. If
-// they are on several hosts and listen by the same methods, it also publishes which host each is on:
-// then a process asks for the addresses of another one when it first sends to it (findAddresses).
+// If all are on one host, and listen there by name, each process can then make all cards. If they are
+// on several hosts and listen by the same methods, it also publishes which host each is on: then a
+// process asks for the addresses of another one when it first sends to it (findAddresses).
 const placeKey = "mpi-place-"
 
 // A spread says how far apart the processes of a job are.
@@ -145,7 +146,7 @@ func (p *Process) learnCards(ctx context.Context, self core.Card, names listenNa
 func (p *Process) placeCards(ctx context.Context, self core.Card) ([]core.Card, error) {
 	of := p.told.hosts
 	if len(of) != p.boot.Size() || of[p.boot.Rank()] != self.Host {
-		return nil, errclass.New(errclass.Other, "rank 0 has told another host of this process than %q: run the same release everywhere", self.Host)
+		return nil, errclass.New(errclass.Other, "rank 0 has published another host for this process than %q: run the same release everywhere", self.Host)
 	}
 	cards := make([]core.Card, len(of))
 	for rank, host := range of {
@@ -159,7 +160,7 @@ func (p *Process) placeCards(ctx context.Context, self core.Card) ([]core.Card, 
 func (p *Process) findAddresses(id core.ProcID) ([]string, error) {
 	rank := p.told.number.rank(id)
 	if rank < 0 || rank >= p.boot.Size() {
-		return nil, errclass.New(errclass.Intern, "nobody has told the addresses of process %s", id)
+		return nil, errclass.New(errclass.Intern, "the addresses of process %s are not known", id)
 	}
 	ctx, cancel := boundedBy(background, p.initTimeMax)
 	defer cancel()

@@ -111,7 +111,7 @@ func TestAcceptFails(t *testing.T) {
 			assert.ErrorIs(t, err, ErrPort)
 			assert.ErrorIs(t, err, syscall.EBADF)
 		}
-		<-l.closed // so that no peer waits in vain
+		<-l.closed // so that no peer waits for ever
 		require.NoError(t, ps.close(name))
 	})
 }

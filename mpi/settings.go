@@ -134,7 +134,7 @@ func tellText(ctx context.Context, b boot.Boot, t settingsText, max int) error {
 // encode returns the settings as text for a launcher.
 func (t settingsText) encode() string { return packText(t) }
 
-// settingsBytesMax limits what is read of the settings of rank 0.
+// settingsBytesMax limits the decompressed settings of rank 0.
 const settingsBytesMax = 2 * coll.TuningBytesMax
 
 func parseSettings(text string) (s settings, err error) {

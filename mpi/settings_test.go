@@ -31,7 +31,7 @@ func TestSettingsTravel(t *testing.T) {
 	assert.Equal(t, settings{ranksPerHost: 7, tuning: table, spread: onOneHost, number: number}, got)
 }
 
-// TestHostileSettings: whatever a launcher passes on is checked.
+// TestHostileSettings: all settings that a launcher passes on are checked.
 func TestHostileSettings(t *testing.T) {
 	number := make([]byte, len(jobNumber{}))
 	for text, says := range map[string]string{

@@ -9,8 +9,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// A consensus runs floods over messages: processes, of which some may fail, come to the same
-// decisions, one after the other. In every round each member sends all others its ballot, and
+// A consensus runs floods over messages: the processes come to the same decisions, one after the
+// other, even if some processes fail. In every round each member sends all others its ballot, and
 // receives the ballots that its flood listens to.
 //
 // The last message of every member is its decision, and every member waits for the decisions of all

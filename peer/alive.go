@@ -2,8 +2,8 @@ package peer
 
 import "time"
 
-// askDue is when to send a keep-alive: KeepAliveAfter after the last packet from
-// the peer or the last keep-alive to it, whichever is later.
+// askDue is when to send a keep-alive: KeepAliveAfter after the later of two times, that of the
+// last packet from the peer and that of the last keep-alive to it.
 func (m *Machine) askDue() time.Duration {
 	return after(max(m.heardAt, m.askAt), m.cfg.KeepAliveAfter)
 }

@@ -150,7 +150,7 @@ func (s *session) Stats(peers []bmi.PeerStats) (bmi.MethodStats, []bmi.PeerStats
 		err = json.Unmarshal(reply.GetJson(), &counted)
 	}
 	if err != nil {
-		s.cfg.Log.Warn("a plugin does not say what it counted", "plugin", s.plugin.opts.Name, "error", err)
+		s.cfg.Log.Warn("a plugin does not report its counters", "plugin", s.plugin.opts.Name, "error", err)
 		return bmi.MethodStats{}, peers
 	}
 	counted.Method.Method, counted.Method.CopiedBytes = s.names.registered, s.inner.CopiedBytes()

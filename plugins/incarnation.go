@@ -27,7 +27,7 @@ type incarnation struct {
 	session atomic.Uint64
 	waits   waits
 
-	// gone: the process is dead, and its sessions have been told or are about to be.
+	// gone: the process is dead, and its sessions have been or are about to be informed.
 	gone atomic.Bool
 
 	mu     sync.Mutex

@@ -45,9 +45,9 @@ type Options struct {
 	Plaintext bool `about:"no TLS between the processes"`
 
 	// RingBytes is the size of the record space in each of the two rings of an endpoint, 1 MiB.
-	// ArenaBytes is the size of the memory for messages over 8 KiB, 1 GiB, of which only the used
-	// part takes memory. Both are rounded up to a power of two. A message cannot be larger than
-	// half of the arena, and an unexpected one not larger than about a quarter of a ring.
+	// ArenaBytes is the size of the memory for messages over 8 KiB, 1 GiB. Only the used part takes
+	// memory. Both are rounded up to a power of two. A message cannot be larger than half of the
+	// arena, and an unexpected one not larger than about a quarter of a ring.
 	RingBytes  int `about:"size of each of the two rings of an endpoint"`
 	ArenaBytes int `about:"size of the memory for messages over 8 KiB"`
 

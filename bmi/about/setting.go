@@ -23,7 +23,7 @@ func FromEnv(name, env, text string) Setting {
 	return Setting{Name: name, Text: text, Env: env, Value: environ.Getenv(env)}
 }
 
-// SecretFromEnv is FromEnv for a value that nobody may see: the setting is whether there is one.
+// SecretFromEnv is FromEnv for a secret value: the setting only says whether there is one.
 func SecretFromEnv(name, env, text string) Setting {
 	return Setting{Name: name, Text: text, Env: env, Value: environ.Getenv(env) != ""}
 }

@@ -77,8 +77,9 @@ func sendGarbage(t *testing.T, address string) {
 	require.NoError(t, c.SendUnexpected(context.Background(), to, 0, 1, []byte("garbage")))
 }
 
-// TestTheServiceManagerIsTold: systemd learns when the server is ready, reloads and stops. Its watchdog gets signs of life
-// while the server answers, and none while it hangs: here its only worker waits for a log that nobody reads.
+// TestTheServiceManagerIsTold: systemd learns when the server is ready, reloads and stops. The watchdog gets signs of life
+// while the server answers, and none while it hangs. It hangs here because its only worker waits for a log that is not
+// read.
 func TestTheServiceManagerIsTold(t *testing.T) {
 	conf := filepath.Join(t.TempDir(), "fs.conf")
 	out, err := command(t, "genconfig", "-o", conf, "--insecure", "one=tcp://"+freeport.Address(t)).CombinedOutput()

@@ -130,7 +130,7 @@ func traceFiles(args []string, out string) (names []string, err error) {
 		for _, name := range found {
 			if other, err := os.Stat(name); err == nil && own != nil && os.SameFile(own, other) {
 				if !info.IsDir() {
-					return nil, program.Usagef("%s is to be read and written: choose another name for -o", name)
+					return nil, program.Usagef("%s would be both read and written: choose another name for -o", name)
 				}
 				continue
 			}

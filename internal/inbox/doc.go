@@ -1,5 +1,5 @@
-// Package inbox is the receiving side of a method: it joins expected messages with the
-// receives that are posted for them, and keeps what arrives before anybody asks for it.
+// Package inbox is the receiving side of a method: it joins expected messages with the receives
+// that are posted for them, and keeps messages that arrive before their receive.
 //
 //	inbox       what all peers share; a peer
 //	recv        receives: posted, cancelled, failed

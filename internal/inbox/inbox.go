@@ -53,8 +53,8 @@ func (b *Inbox) Early() int { return b.match.KeptLen() }
 // EarlyBytes is how much memory they take.
 func (b *Inbox) EarlyBytes() int { return b.earlyBytes }
 
-// A Peer is what an Inbox knows of a remote endpoint. It is part of the method's record of
-// that endpoint.
+// A Peer is an Inbox's record of a remote endpoint. It is part of the method's record of that
+// endpoint.
 type Peer struct {
 	// key is the match bits of an expected message from the peer, without the tag.
 	key        matchbits.Bits

@@ -13,10 +13,9 @@ import (
 
 // Post takes over a receive.
 //
-// If its message has begun to arrive, or was announced, Post returns the owner that the
-// message was given. The rest of an arriving message goes straight into the receive, or is
-// discarded if the receive is too short. An announced message is the caller's again, and so is
-// the receive.
+// If its message has begun to arrive, or was announced, Post returns the owner value of the
+// message. The rest of an arriving message goes straight into the receive, or is discarded if the
+// receive is too short. An announced message is the caller's again, and so is the receive.
 func (b *Inbox) Post(p *Peer, op *bmi.Op) (owner any) {
 	key := p.key | matchbits.Bits(op.Tag)
 	if p.early.Len() > 0 {

@@ -193,7 +193,7 @@ func (e *Engine) sleep(timeout time.Duration) bool {
 	return true
 }
 
-// disarmLocked ends what armLocked began, whatever that reported.
+// disarmLocked ends the time after armLocked. It must follow each armLocked, whether that reported true or false.
 func (e *Engine) disarmLocked() {
 	e.asleep = false
 	e.sleeper.Disarm()

@@ -14,7 +14,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
-// slots is a method as shared memory has it: a message arrives by a store to its slot, and the sender rings the bell if it is asked to.
+// slots is a method like that of shared memory: a message arrives by a store to its slot, and the sender rings the bell if the
+// receiver has requested it.
 type slots struct {
 	Engine
 	arrived []atomic.Bool

@@ -12,9 +12,9 @@ import (
 // goroutine: nothing here keeps it.
 type Condition func(index, polls int) (met, moved bool)
 
-// Wait polls, sleeps or blocks until the condition holds, the time is over (limit; < 0: never), w is cancelled or the monitor ends.
-// It reports whether the condition held. WakeList makes the waiters of list check their conditions; list is nil if whatever makes the
-// condition true wakes w. w is nil if nothing but a list needs to know the waiter.
+// Wait polls, sleeps or blocks until the condition holds, the time is over (limit; < 0: never), w is cancelled or the monitor
+// ends. It reports whether the condition held. WakeList makes the waiters of list check their conditions; list is nil if w is
+// woken when the condition becomes true. w is nil if nothing but a list needs to know the waiter.
 func (m *Monitor) Wait(check Condition, list *List, w *Waiter, limit time.Duration) bool {
 	start, own := m.Now(), false
 	deadline := time.Duration(-1)

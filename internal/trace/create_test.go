@@ -16,7 +16,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/trace"
 )
 
-// TestCreate: only the owner can read a file, and nothing but an own trace that nobody writes is overwritten.
+// TestCreate: only the owner can read a file. An existing file is overwritten only if it is the user's own
+// trace and no process writes it.
 func TestCreate(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "new", "t.json")

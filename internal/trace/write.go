@@ -217,7 +217,7 @@ func (t *Trace) write(b []byte) []byte {
 	return b[:0]
 }
 
-// Close writes what is left. Events that are put later are dropped. A second call does nothing.
+// Close writes the remaining events. Events that are put later are dropped. A second call does nothing.
 func (t *Trace) Close() error {
 	t.mu.Lock()
 	if t.closed {

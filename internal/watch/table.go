@@ -11,7 +11,7 @@ type Table struct {
 	Rows    []Row
 }
 
-// A Sum adds up all peers of a process, whatever the filter.
+// A Sum adds up all peers of a process, including those that the filter excludes.
 type Sum struct {
 	QueuedSends, QueuedBytes int
 	Retransmissions, Lost    uint64

@@ -93,7 +93,7 @@ func TestQueues(t *testing.T) {
 			data := make([]byte, 2048)
 			var p *Peer
 			for range 1 << 15 {
-				_, err := c.PostSend(to, 1, data, nil) // nobody posts a receive
+				_, err := c.PostSend(to, 1, data, nil) // no receive is posted for it
 				require.NoError(t, err)
 				if s := endpoint(a, counts{}, time.Now()); len(s.Peers) == 1 && s.Peers[0].State == "READY" && s.Peers[0].QueuedSends > 1 {
 					p = &s.Peers[0]

@@ -12,9 +12,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Cancel, in every state of an operation. The operation still completes, once and
-// soon, and from then on its buffer is the caller's, whatever the peer does. If
-// it was partly transmitted the connection may end; the next post makes another.
+// Cancel, in every state of an operation. The operation still completes, once and soon. From then
+// on its buffer belongs to the caller, and the peer cannot change it. If it was partly transmitted
+// the connection may end; the next post makes another.
 var cancelTests = Tests{
 	{"CancelUnmatchedReceive", true, testCancelUnmatchedReceive},
 	{"CancelOneOfMany", true, testCancelOneOfMany},

@@ -11,10 +11,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/sim"
 )
 
-// checks are the requirements for a random run, whatever it did: every message
-// arrives once, whole and in order per (peer, tag); errors occur only after a
-// cancel, a drop or an end. Lanes and worlds themselves check that completions
-// come once and that buffers stay unchanged.
+// checks are the requirements for every random run: every message arrives once, whole and in order
+// per (peer, tag); errors occur only after a cancel, a drop or an end. Lanes and worlds themselves
+// check that completions come once and that buffers stay unchanged.
 type checks struct {
 	w       *world
 	nodes   map[string]*node // the present ones

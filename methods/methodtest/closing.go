@@ -13,8 +13,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Close: sent messages still arrive if possible, every operation completes, the
-// peers are told, and no resources are left.
+// Close: sent messages still arrive if possible, every operation completes, the peers learn of it,
+// and no resources are left.
 var closeTests = Tests{
 	{"CloseDrains", true, testCloseDrains},
 	{"CloseCompletesEverything", true, testCloseCompletesEverything},

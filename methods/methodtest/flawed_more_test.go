@@ -51,8 +51,8 @@ func (m *flawedMethod) Stats(peers []bmi.PeerStats) (bmi.MethodStats, []bmi.Peer
 	return st, peers
 }
 
-// drowsy is the flawed method with a Sleeper that nothing wakes: it sleeps until
-// its time-out, whatever arrives.
+// drowsy is the flawed method with a Sleeper that nothing wakes: it sleeps until its time-out, even
+// if something arrives.
 type drowsy struct{ *flawedMethod }
 
 func (drowsy) Arm() bool { return true }

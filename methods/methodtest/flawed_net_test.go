@@ -52,8 +52,8 @@ type flawedPacket struct {
 	owner *flawedNode
 	leave bool
 
-	// A large send is claimed by its receiver or recalled by its sender, whichever is
-	// first.
+	// A large send is either claimed by its receiver or recalled by its sender, by the first of
+	// these calls.
 	claimed, recalled bool
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 )
 
-// Messages with one tag between two endpoints match in the order in which they
-// were posted, whatever their sizes, and whether sends or receives come first.
+// Messages with one tag between two endpoints match in the order in which they were posted, for all
+// sizes, and whether sends or receives come first.
 var orderTests = Tests{
 	{"OrderSmall", true, testOrderSmall},
 	{"OrderMixedSizes", true, testOrderMixedSizes},

@@ -240,9 +240,8 @@ func testSleepUntilClose(t T, s *Subject) {
 	}
 }
 
-// testSleepWhileDropping: a peer is told that it was dropped even while a goroutine
-// sleeps on the endpoint that dropped it. A goroutine that polls a socket keeps it open
-// after its close.
+// testSleepWhileDropping: a peer learns that it was dropped even while a goroutine sleeps on the
+// endpoint that dropped it. A goroutine that polls a socket keeps it open after its close.
 func testSleepWhileDropping(t T, s *Subject) {
 	w := newWorld(t, s)
 	w.threaded()

@@ -192,7 +192,7 @@ func (m *method) broken(c *conn, cause error) {
 	case errors.Is(cause, stack.ErrIdentity):
 		kind, failed = bmi.ErrRefused, false
 		m.errors.ConnectFailed++
-		m.warn("connection closed: the peer is not who it must be", "peer", c.stream.Remote().String(), "cause", cause)
+		m.warn("connection closed: the peer does not have the required identity", "peer", c.stream.Remote().String(), "cause", cause)
 	case !errors.Is(cause, io.EOF):
 	case c.reader.Left() > 0 || c.reader.Partial():
 		cause = errors.New("it closed the connection in the middle of a message")
@@ -226,8 +226,8 @@ func (c *conn) expired(m *method) {
 	switch {
 	case c.state == connOpening:
 		m.errors.ConnectFailed++
-		m.warn("connection closed: the peer did not prove who it is in time", "peer", c.stream.Remote().String())
-		m.endAs(c, bmi.ErrPeerFailed, errors.New("it did not prove who it is in time"))
+		m.warn("connection closed: the peer did not prove its identity in time", "peer", c.stream.Remote().String())
+		m.endAs(c, bmi.ErrPeerFailed, errors.New("it did not prove its identity in time"))
 	case c.block != blockNone:
 		m.broken(c, errors.New("it closed the connection, and nobody took its next message"))
 	case c.sendErr != nil:

@@ -109,9 +109,9 @@ func TestOrangeFSServerShortMessage(t *testing.T) {
 	}
 }
 
-// TestOrangeFSServerEarlyMessage sends to test-bmi-server-eagerbug. After the
-// 15000 bytes it sleeps for 3 s, while the first of two messages of 6 bytes
-// with tag 1 arrives, for which it posts a receive into two buffers only then.
+// TestOrangeFSServerEarlyMessage sends to test-bmi-server-eagerbug. After the 15000 bytes the
+// program sleeps for 3 s, while the first of two messages of 6 bytes with tag 1 arrives. Only then
+// does it post a receive into two buffers.
 func TestOrangeFSServerEarlyMessage(t *testing.T) {
 	o := needOrangeFS(t)
 	t.Parallel()
@@ -442,9 +442,9 @@ func servePingPong(t *testing.T, e endpoint, kind int, before func(round, size i
 	}))
 }
 
-// requireCountingUp checks a ping of the client: each byte is one more than
-// the byte before it, save that the client's buffer, of which it sends a
-// random part, has its opening message in its first four bytes.
+// requireCountingUp checks a ping of the client: each byte is one more than the byte before it. But
+// the client sends a random part of its buffer, and the first four bytes of the buffer are its
+// opening message.
 func requireCountingUp(t *testing.T, size int, data []byte) {
 	t.Helper()
 	require.Len(t, data, size)

@@ -55,7 +55,7 @@ const (
 	// acceptsPerPoll bounds the connections that one Poll accepts.
 	acceptsPerPoll = 64
 
-	// closeSpinPolls is how often Close polls in vain before it sleeps.
+	// closeSpinPolls is how many fruitless Polls Close makes before it sleeps.
 	closeSpinPolls = 100
 )
 

@@ -25,9 +25,9 @@ func (m *method) PostSendFile(op *bmi.Op) {
 	}
 }
 
-// sendFile gives the stream the bytes before a send, and the next bytes of its file. Once
-// it reaches the end of the file it remembers that: the rest of the message is zeros,
-// whatever happens to the file.
+// sendFile gives the stream the bytes before a send, and the next bytes of its file. Once it
+// reaches the end of the file it remembers that: the rest of the message is zeros, even if the file
+// grows again.
 func (m *method) sendFile(c *conn, vec [][]byte, s *outgoing) (int, error) {
 	front := 0
 	for _, b := range vec {

@@ -42,7 +42,7 @@ func newSurvivor(t *testing.T) *survivor {
 	address := methodtest.UDPPorts(t, "via+udp")
 	ep, err := bmi.Open(context.Background(), bmi.Config{Listen: []string{address("survivor")}})
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = ep.Close() }) // what was sent to the last victim is lost
+	t.Cleanup(func() { _ = ep.Close() }) // messages sent to the last victim are lost
 	s := &survivor{t: t, ep: ep, spec: address("victim") + " " + address("survivor")}
 	s.ctx, err = ep.OpenContext()
 	require.NoError(t, err)

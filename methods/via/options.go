@@ -30,9 +30,9 @@ type Options struct {
 	// RetryAbsent keeps trying, until ConnectTimeout, to connect to an address
 	// where no endpoint listens yet. For jobs whose processes start together.
 	RetryAbsent bool `about:"keep trying to connect to an address where no endpoint listens yet"`
-	// KeepAlive is how long a peer may be silent before it is asked for a
-	// sign of life. After four times as long it counts as failed. 0: it is
-	// never asked. A NIC that notices the death of a peer does not need it.
+	// KeepAlive is how long a peer may be silent before it gets a request for a sign of life. After four times as
+	// long it counts as failed. 0: there are no such requests. A NIC that notices the death of a peer does not need
+	// it.
 	KeepAlive time.Duration `about:"silence after which a peer is asked for a sign of life; 0: never"`
 	// Key is the key that all sides share, nic.KeyBytes random bytes, for a NIC that protects
 	// what it sends (via+udp). It takes precedence over the environment, which applies if Key

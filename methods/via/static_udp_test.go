@@ -51,7 +51,7 @@ func openAs(t *testing.T, listen string, o via.Options) (*bmi.Endpoint, *logtext
 	return ep, log
 }
 
-// TestIdentityOption: with identities in the options both sides know each other by name, whatever the environment says.
+// TestIdentityOption: with identities in the options, both sides know each other by name. The environment is ignored.
 func TestIdentityOption(t *testing.T) {
 	t.Setenv(keyEnv, "wrong horse battery staple")
 	t.Setenv(insecureEnv, "1") // each of these, and both together, would be an error

@@ -27,9 +27,9 @@ type Item struct {
 	decode func(b []byte) error
 }
 
-// Block is an array of the given shape, of which this process has the elements from index start on,
-// count in each dimension, in C order: the last index changes fastest. b is their memory, with nothing
-// but them. count may be 0.
+// Block is an array of the given shape. This process has the elements from index start on, count in
+// each dimension, in C order: the last index changes fastest. b is the memory of these elements and
+// contains nothing else. count may be 0.
 //
 // In Save, each element is in the block of exactly one rank. In Restore, blocks may overlap and leave
 // elements out. The element is what b has count of: numbers, arrays or structures.
@@ -37,11 +37,11 @@ func Block(name string, b mpi.Buffer, shape, start, count []int) Item {
 	return Item{name: name, typ: manifest.Array, b: b, shape: slices.Clone(shape), start: slices.Clone(start), count: slices.Clone(count)}
 }
 
-// Part is an array like that of Block, of which this process has the elements that a filetype selects,
-// as in file.File.SetView: datatype.Darray or datatype.Subarray, for example, with the whole array as
-// its extent. The type of its elements has no gaps: for structures with gaps between fields, take
-// datatype.Contiguous(n, datatype.Byte), where n is the size of the structure's datatype. A nil
-// filetype selects nothing.
+// Part is an array like that of Block. This process has the elements that a filetype selects, as in
+// file.File.SetView. The filetype may be a datatype.Darray or datatype.Subarray, for example, and has
+// the whole array as its extent. The type of its elements has no gaps: for structures with gaps
+// between fields, take datatype.Contiguous(n, datatype.Byte), where n is the size of the structure's
+// datatype. A nil filetype selects nothing.
 func Part(name string, b mpi.Buffer, shape []int, filetype *datatype.Type) Item {
 	if filetype == nil {
 		filetype = nothing

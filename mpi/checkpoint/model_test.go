@@ -14,13 +14,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/internal/file/filetest"
 )
 
-// A notes is a value that is no number.
+// A notes is a value of a type that is not a number.
 type notes struct {
 	Title string
 	Seen  map[string]int
 }
 
-// randomArray makes an array of one to three dimensions, of which some have no elements.
+// randomArray makes an array of one to three dimensions. Some arrays have no elements.
 func randomArray(r *rand.Rand, name string) array {
 	shape := make([]int, 1+r.IntN(3))
 	for i := range shape {
@@ -45,8 +45,8 @@ func randomArray(r *rand.Rand, name string) array {
 	return newArray(name, shape, func(i int) pair { return pair{base, int64(i)} })
 }
 
-// TestModel: whatever is saved by some ranks comes back on any other number of ranks, in any other
-// division, bit for bit.
+// TestModel: data saved by some number of ranks is restored bit for bit on any other number of
+// ranks, in any other division.
 func TestModel(t *testing.T) {
 	for _, p := range places {
 		t.Run(p.name, func(t *testing.T) {

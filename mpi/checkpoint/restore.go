@@ -138,13 +138,13 @@ func (d *description) match(m *manifest.Manifest) ([]*manifest.Item, error) {
 		got, ok := by[want.Name]
 		switch {
 		case !ok:
-			return nil, errclass.New(errclass.Name, "checkpoint %d has nothing with the name %q: restore what was saved", m.Number, want.Name)
+			return nil, errclass.New(errclass.Name, "checkpoint %d has no item %q: restore only items that were saved", m.Number, want.Name)
 		case got.Type != want.Type:
 			return nil, errclass.New(errclass.Type, "%q is an array here and a value in checkpoint %d, or the other way round", want.Name, m.Number)
 		case !slices.Equal(got.Shape, want.Shape):
 			return nil, errclass.New(errclass.NotSame, "%q has the shape %v here, and %v in checkpoint %d: restore it in the shape in which it was saved", want.Name, want.Shape, got.Shape, m.Number)
 		case want.ElemBytes != 0 && (got.ElemBytes != want.ElemBytes || got.Kind != want.Kind):
-			return nil, errclass.New(errclass.Type, "%q has elements of %d bytes of kind %s here, and of %d bytes of kind %s in checkpoint %d: restore it as what was saved",
+			return nil, errclass.New(errclass.Type, "%q has elements of %d bytes of kind %s here, and of %d bytes of kind %s in checkpoint %d: restore it with the type with which it was saved",
 				want.Name, want.ElemBytes, want.Kind, got.ElemBytes, got.Kind, m.Number)
 		}
 		entries[i] = got
@@ -235,7 +235,8 @@ func compare(e *manifest.Item, got []uint32, block int64) error {
 }
 
 // readArray reads this rank's part of an array. exact says that the parts of all ranks have each byte
-// once: then what was read is compared with the checksums, otherwise what is stored.
+// once. Then the bytes that the ranks read are compared with the checksums; otherwise the stored bytes
+// are read once more for that.
 func (s *Store) readArray(ctx context.Context, f *file.File, m *manifest.Manifest, e *manifest.Item, p *part, exact bool) error {
 	if err := f.SetView(ctx, e.Off, datatype.Byte, p.where, file.Native, nil); err != nil {
 		return err
@@ -264,8 +265,8 @@ func (s *Store) readArray(ctx context.Context, f *file.File, m *manifest.Manifes
 	return compare(e, got, m.BlockBytes)
 }
 
-// readSums returns this rank's share of the checksums of an array as it is stored, of which each rank
-// reads some blocks.
+// readSums returns this rank's share of the checksums of a stored array. Each rank reads some of the
+// blocks.
 func (s *Store) readSums(ctx context.Context, f *file.File, m *manifest.Manifest, e *manifest.Item) ([]uint32, error) {
 	if err := f.SetView(ctx, 0, datatype.Byte, datatype.Byte, file.Native, nil); err != nil {
 		return nil, err

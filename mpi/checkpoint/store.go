@@ -54,7 +54,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 	switch {
 	case s.team.Rank() != 0:
 	case s.o.Keep < 1:
-		err = errclass.New(errclass.Arg, "%d checkpoints are to be kept: give 1 or more, or 0 for %d", s.o.Keep, keepDefault)
+		err = errclass.New(errclass.Arg, "cannot keep %d checkpoints: give 1 or more, or 0 for %d", s.o.Keep, keepDefault)
 	default:
 		s.dir, err = file.OpenDir(ctx, s.name, true)
 	}

@@ -189,8 +189,8 @@ func TestSurvive(t *testing.T) {
 	})
 }
 
-// TestSurviveEnds: an error that is no lost process ends Survive on all ranks, and so does a function
-// that revokes without need.
+// TestSurviveEnds: an error with another cause than a lost process ends Survive on all ranks. So does a
+// function that revokes without need.
 func TestSurviveEnds(t *testing.T) {
 	own, fs := errclass.New(errclass.NoSpace, "the disk is full"), filetest.New(t)
 	ranks(t, 3, func(t *testing.T, w *mpi.Comm) {

@@ -12,8 +12,8 @@ type Comm interface {
 	Rank() int
 	// Size returns the number of ranks.
 	Size() int
-	// Machine returns what is known of the machine, for example which hosts the ranks
-	// are on. It must agree on all ranks. nil means that nothing is known.
+	// Machine describes the machine, for example which hosts the ranks are on. It must be the same
+	// on all ranks. nil means that nothing is known.
 	Machine() *Machine
 	// Send returns when b may be used again. That may be long before it is
 	// received, or only after.

@@ -1,7 +1,7 @@
 package coll
 
-// CheckChoices panics if a choice for so many ranks and bytes is not in its
-// table, or needs what is not there.
+// CheckChoices panics if a choice for this number of ranks and bytes is not in its table, or has
+// requirements that are not met.
 func CheckChoices(n, bytes int) {
 	for _, far := range []bool{false, true} {
 		check(bcasts, chooseBcast(n, bytes, far), n, false)

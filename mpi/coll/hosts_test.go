@@ -14,7 +14,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/reduce"
 )
 
-// TestHostsAreNumberedByTheirLowestRank, whatever names them.
+// TestHostsAreNumberedByTheirLowestRank: hosts are numbered in the order of their lowest ranks.
+// Their names do not matter.
 func TestHostsAreNumberedByTheirLowestRank(t *testing.T) {
 	h, err := coll.NewHosts([]string{"d", "a", "d", "c", "a"})
 	require.NoError(t, err)

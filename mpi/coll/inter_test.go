@@ -28,8 +28,7 @@ func (p *inter) String() string {
 	return fmt.Sprintf("seed=%d groups=%v algorithm=%q", p.seed, p.n, p.choose)
 }
 
-// between calls f for each pair of groups, and some choices, of which most
-// operations have but one or two.
+// between calls f for each pair of groups with some choices. Most operations have only one or two.
 func between(t *testing.T, f func(t *testing.T, p *inter)) {
 	for _, n := range groups {
 		for i, choose := range []coll.Choice{coll.Auto, coll.Linear, coll.Binomial, coll.Ring, coll.Pairwise} {

@@ -1,8 +1,8 @@
 package coll
 
-// A Machine is what an operation knows of the machine that its ranks run on: which
-// hosts they are on, and a table of measured algorithms. It belongs to one Comm of one
-// rank; on all ranks of the communicator it must say the same.
+// A Machine describes the machine that the ranks of an operation run on: which hosts they are on,
+// and a table of measured algorithms. It belongs to one Comm of one rank; on all ranks of the
+// communicator it must say the same.
 type Machine struct {
 	where  Where
 	tuning *Tuning // nil: none

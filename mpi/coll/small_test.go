@@ -184,8 +184,8 @@ func (c *faulty) Irecv(from int, b []byte) (coll.Pending, error) {
 	return c.Comm.Irecv(from, b)
 }
 
-// TestErrors: every algorithm returns an error of the communicator, whichever message it hits, and
-// leaves nothing begun behind.
+// TestErrors: if any message of an algorithm fails, the algorithm returns the error, and leaves no
+// operation pending.
 func TestErrors(t *testing.T) {
 	const n, length = 5, 40
 	op, ty, count := operators[0].op, operators[0].t, length/operators[0].t.Size()

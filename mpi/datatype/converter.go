@@ -125,8 +125,8 @@ func (c *Converter) memory(r elementRun, i, n int) []byte {
 	return c.mem[r.off+i*size:][:n*size]
 }
 
-// A span is bytes of the representation that lie at at: of a part of one element if bytes is not 0,
-// of which skip bytes come before.
+// A span is bytes of the representation, at at. If bytes is not 0, the span is a part of one
+// element, after its first skip bytes.
 type span struct{ at, skip, bytes int }
 
 func (p span) whole() bool { return p.bytes == 0 }

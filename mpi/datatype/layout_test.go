@@ -10,7 +10,7 @@ import (
 // million is how many blocks large types have here.
 const million = 1_000_000
 
-// words is about how many words of memory a layout takes, of which a node is 16.
+// words is about how many words of memory a layout takes. A node takes 16.
 func (n *node) words() (w int) {
 	w = 16 + len(n.offs) + len(n.ends)
 	if n.body != nil {

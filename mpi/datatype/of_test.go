@@ -177,7 +177,7 @@ func TestOfRefusesPointers(t *testing.T) {
 	assert.ErrorContains(t, err, "string has no datatype")
 }
 
-// TestOfIsOneType: all callers get the same type, whichever asks first.
+// TestOfIsOneType: all callers get the same type, even if their first calls run at the same time.
 func TestOfIsOneType(t *testing.T) {
 	type fresh struct {
 		A int32

@@ -48,7 +48,7 @@ func (f *File) runTurn(ctx context.Context, t turn, do collective) error {
 }
 
 // sparseMax is how many bytes of the file there may be for each byte of a collective operation in
-// two phases. With more, aggregators would look at windows in which nobody has anything.
+// two phases. With more, aggregators would handle windows in which no rank has bytes.
 const sparseMax = 256
 
 // together runs a job on all ranks, as part of a collective operation in its turn. err is an error

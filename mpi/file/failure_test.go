@@ -48,8 +48,8 @@ func TestErrorOfOne(t *testing.T) {
 	})
 }
 
-// TestStoreFails: an aggregator cannot write. All ranks get the error, in each of several rounds
-// none waits in vain, and other bytes are right.
+// TestStoreFails: an aggregator cannot write. All ranks get the error, no rank waits for ever in any
+// of several rounds, and other bytes are right.
 func TestStoreFails(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "file")
 	const each = 5000
@@ -81,8 +81,8 @@ func TestStoreFails(t *testing.T) {
 	assert.Equal(t, []byte{0, 0, 0, 0}, got[:4])
 }
 
-// TestDeath: a rank dies instead of calling. The others get an error from whatever collective
-// operation they are in, and can close the file.
+// TestDeath: a rank dies instead of calling. The others get an error from the collective operation
+// that they are in, and can close the file.
 func TestDeath(t *testing.T) {
 	big := numbers(5_000, 0, 1)
 	calls := map[string]func(f *file.File) error{

@@ -45,7 +45,8 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// A script is what all ranks know of a test: the number of ranks, the hints, and the phases.
+// A script is the description of a test for all ranks: the number of ranks, the hints, and the
+// phases.
 type script struct {
 	seed   uint64
 	n      int

@@ -151,8 +151,8 @@ func TestSequential(t *testing.T) {
 	})
 }
 
-// TestAtomic: of atomic writes that overlap at the same time, each happens as a whole, whatever the
-// views; and a read sees none in part.
+// TestAtomic: atomic writes that overlap at the same time are each done as a whole, with different
+// views, too. A read never sees a part of one.
 func TestAtomic(t *testing.T) {
 	const n, length, rounds = 3, 300, 12
 	everywhere(t, func(t *testing.T, name string) {

@@ -28,7 +28,7 @@ func Env() *Info {
 
 // HWResources tells which hardware resources are known, and whether this process is restricted to
 // one of them (MPI_Get_hw_resource_info; MPI-4.1, 9.1.4): "mpi_shared_memory" is the host;
-// "viaduct://processor" is a processor, to which the process is restricted if it may use no other.
+// "viaduct://processor" is a processor; the process is restricted to it if it may use no other.
 func HWResources() *Info {
 	in := new(Info)
 	_ = in.Set("mpi_shared_memory", "true") // neither key nor value can be wrong

@@ -99,7 +99,7 @@ func drawers(r *rand.Rand) map[string]func() (hi, lo uint64) {
 	}
 }
 
-// A result is one slot of the output, and whether it is a NaN, of which the bits do not count.
+// A result is one slot of the output, and whether it is a NaN. The bits of a NaN are not compared.
 type result struct {
 	what   string
 	hi, lo uint64

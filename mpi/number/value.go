@@ -132,7 +132,7 @@ func smaller(a, b value) bool {
 	return less128(a.hi, a.lo, b.hi, b.lo)
 }
 
-// equal tells whether a and b are the same number. Zeros are, whatever their signs.
+// equal tells whether a and b are the same number. 0 and -0 are equal.
 func equal(a, b value) bool {
 	return a.class != nan && (a.class == zero && b.class == zero || a == b)
 }

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // bg is the context of calls that nothing ends.
 var bg = context.Background()
 
-// A song is a value that is no number.
+// A song is a value of a type that is not a number.
 type song struct {
 	Title string
 	Words []string

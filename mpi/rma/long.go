@@ -9,9 +9,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/rma/internal/wire"
 )
 
-// A long put or get is an announced message of the engine, between the origin's memory and the
-// window, in whatever way the method moves large messages best. A call tells the target to receive
-// or send it.
+// A long put or get is an announced message of the engine between the origin's memory and the
+// window. The method moves it like any large message. A call tells the target to receive or send
+// it.
 
 // longBytesMin is the size from which the contiguous part of a window is put or got so.
 const longBytesMin = 32 << 10

@@ -42,8 +42,8 @@ type phase struct {
 type use uint8
 
 const (
-	useGet     use = iota // read a cell that nobody changes
-	usePut                // write a cell that nobody else touches
+	useGet     use = iota // read a cell that no operation changes
+	usePut                // write a cell that no other operation uses
 	useAdd                // accumulate
 	useFetch              // fetch and add
 	useSwap               // compare with the value at the beginning, and swap

@@ -34,7 +34,7 @@ type stretch struct {
 	to         reacher // nil: the key is of no use; set by once
 }
 
-// reach is what this process knows of exposed memory of a rank.
+// reach has the keys of this process to exposed memory of a rank.
 type reach struct {
 	asking atomic.Bool
 	never  atomic.Bool                // the rank cannot expose memory to this process

@@ -141,7 +141,7 @@ func errorOf(r wire.Result) error {
 	case wire.NoAttach:
 		return errclass.New(errclass.RMARange, "the target has not attached this memory to the window: give an address that Attach returned there, plus an offset")
 	case wire.HolderDied:
-		return errclass.New(errclass.ProcFailed, "a process died while it held the lock, and what it protects may be half changed")
+		return errclass.New(errclass.ProcFailed, "a process died while it held the lock, so the memory that it protects may be half changed")
 	case wire.NotHeld:
 		return errclass.New(errclass.RMASync, "the target says that it is not locked by this process")
 	case wire.NotExposed:

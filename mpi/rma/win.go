@@ -78,8 +78,8 @@ const (
 	Dynamic
 )
 
-// Separate and Unified are the memory models (MPI_WIN_MODEL; MPI-4.1, 12.4): all windows are
-// Unified, whatever their flavor.
+// Separate and Unified are the memory models (MPI_WIN_MODEL; MPI-4.1, 12.4): windows of all flavors
+// are Unified.
 const (
 	Separate = iota + 1
 	Unified

@@ -64,8 +64,8 @@ func numbered(v reflect.Value, n uint64) uint64 {
 	return n
 }
 
-// TestEveryCounterIsAVariable: whatever is counted, is shown, by its value. A field that is added
-// without a text fails.
+// TestEveryCounterIsAVariable: every counter is shown, with its value. A new field without a text
+// makes the test fail.
 func TestEveryCounterIsAVariable(t *testing.T) {
 	for _, structure := range []any{
 		new(bmi.MethodStats), new(bmi.PeerStats), new(bmi.EndpointStats), new(core.Stats),
@@ -125,7 +125,7 @@ func TestEveryMethodCounts(t *testing.T) {
 	}
 }
 
-// TestEveryOptionIsAControl: whatever a program can tell the library is shown.
+// TestEveryOptionIsAControl: every option of the library is a control variable.
 func TestEveryOptionIsAControl(t *testing.T) {
 	for _, options := range []any{mpi.Options{}, core.Limits{}, bmi.Config{}, via.Options{}, tcp.Options{}, plugins.Options{}} {
 		typ := reflect.TypeOf(options)

@@ -363,7 +363,8 @@ func (f *FS) fetchSize(ctx context.Context, n *inode) (int64, error) {
 	return f.sizeBy(ctx, n, &a)
 }
 
-// sizeBy is the size of a file whose attributes were just requested: it is in them, or the servers of the datafiles are asked.
+// sizeBy returns the size of a file whose attributes were just requested. The size is in the attributes, or the servers of the
+// datafiles are asked for it.
 func (f *FS) sizeBy(ctx context.Context, n *inode, a *proto.Attr) (int64, error) {
 	l, err := layoutOf(n, a)
 	if err != nil {

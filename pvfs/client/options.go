@@ -65,7 +65,7 @@ const (
 	objectsMax  = 16384
 	namesMax    = 16384
 	mountTime   = 30 * time.Second // for an answer, during Mount
-	compareTime = 5 * time.Second  // for the answers of all other servers; Mount can do without them
+	compareTime = 5 * time.Second  // for the answers of all other servers; Mount may succeed without them
 	mountRepeat = 200 * time.Millisecond
 	// mountPatience is how long Mount repeats its first request.
 	mountPatience = time.Second

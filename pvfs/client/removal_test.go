@@ -92,7 +92,7 @@ func inAnyOrder(requests string) string {
 	return strings.Join(all, " ")
 }
 
-// TestAnotherServer: if a server is not one of ours any more, no datafiles are left over.
+// TestAnotherServer: no datafiles remain if another kind of server has replaced a server of ours.
 func TestAnotherServer(t *testing.T) {
 	k, f := newFake(t, Options{})
 	k.ours = true

@@ -196,7 +196,8 @@ func (f *FS) empty(ctx context.Context, n *inode) error {
 }
 
 // RemoveAll removes the object at name and everything below it. It is not an error if there is none. After an error it goes on,
-// and returns the first error at the end. It never follows a symbolic link below name, whatever others do meanwhile.
+// and returns the first error at the end. It never follows a symbolic link below name, even if others change the tree at the same
+// time.
 func (f *FS) RemoveAll(ctx context.Context, name string) error {
 	last := lastPart(name)
 	if last == "." || last == ".." {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestRemoveAllFollowsNoLink: while a tree is removed, another user replaces a directory in it by a link. The link is never
-// followed, whichever request it comes after.
+// followed. The replacement comes after each possible request.
 func TestRemoveAllFollowsNoLink(t *testing.T) {
 	ctx := context.Background()
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 1})

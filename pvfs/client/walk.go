@@ -29,7 +29,7 @@ type manner int
 const (
 	noFollow manner = iota // a symlink at the end is the object itself
 	follows                // a symlink at the end is followed
-	isNew                  // as noFollow; the last name should be free, and no server is asked whether it is
+	isNew                  // as noFollow; the last name should be free, so no server is asked for it
 )
 
 // dir is the directory that has the name; nil for the root.

@@ -88,7 +88,7 @@ func Generate(o GenOptions) (string, error) {
 	text := strings.TrimSuffix(w.String(), "\n")
 	c, err := Parse(text)
 	if err != nil {
-		return "", fmt.Errorf("what was generated does not parse: %w", err)
+		return "", fmt.Errorf("the generated configuration does not parse: %w", err)
 	}
 	if c.Name != o.Name || len(c.Servers) != len(o.Servers) {
 		return "", fmt.Errorf("config: %q or an alias has characters that do not belong in a name", o.Name)

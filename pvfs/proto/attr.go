@@ -183,7 +183,7 @@ func (r *reader) mirrors(a *Attr) {
 	n := uint64(a.Copies) * uint64(len(a.Datafiles)) // at most 2^42
 	if n > uint64(r.left()/8) {
 		r.off = at
-		r.fail(ErrMalformed, "mirrors", "%d copies of %d datafiles do not fit in what is left", a.Copies, len(a.Datafiles))
+		r.fail(ErrMalformed, "mirrors", "%d copies of %d datafiles do not fit in the rest of the message", a.Copies, len(a.Datafiles))
 		return
 	}
 	a.Mirrors = r.handles("mirrors", int(n))

@@ -55,7 +55,7 @@ func (r *reader) fileRequest() FileRequest {
 	n := r.count("file request", MaxNested, nodeSize)
 	r.skip4()
 	if r.left() < (n+1)*nodeSize {
-		r.fail(ErrMalformed, "file request", "%d nodes do not fit in what is left", n+1)
+		r.fail(ErrMalformed, "file request", "%d nodes do not fit in the rest of the message", n+1)
 		return nil
 	}
 	q := make(FileRequest, n+1)

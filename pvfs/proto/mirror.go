@@ -54,7 +54,7 @@ func (q *MirrorReq) parse(r *reader) {
 	q.Encoding = r.i32("encoding")
 	q.Copies = nil
 	if n*12 > r.left() {
-		r.fail(ErrMalformed, "copies", "%d do not fit in what is left", n)
+		r.fail(ErrMalformed, "copies", "%d do not fit in the rest of the message", n)
 	} else if n > 0 {
 		q.Copies = make([]MirrorCopy, n)
 	}

@@ -83,7 +83,7 @@ func TestRefusedFields(t *testing.T) {
 		{"listattr", &ListAttrReq{}, 72, 61, "handles at byte 72: 61, the limit is 60"},
 		{"nodes", &IOReq{Dist: stripe}, 128, 101, "file request at byte 128: 101, the limit is 100"},
 		{"negative nodes", &IOReq{Dist: stripe}, 128, math.MaxUint32, "file request at byte 128: 4294967295, the limit is 100"},
-		{"nodes are not there", &IOReq{Dist: stripe}, 128, 1, "file request at byte 136: 2 nodes do not fit in what is left"},
+		{"nodes are not there", &IOReq{Dist: stripe}, 128, 1, "file request at byte 136: 2 nodes do not fit in the rest of the message"},
 		{"distribution", &IOReq{Dist: stripe}, 97, 0x78787878, `IO distribution name at byte 92: unknown distribution "sxxxx`},
 		{"no distribution", &IOReq{Dist: stripe}, 92, 0, `distribution name at byte 92: unknown distribution ""`},
 		{"value of neither type", &SetParamReq{}, 68, 2, "value type at byte 68: 2"},
@@ -116,7 +116,7 @@ func TestRefusedAttributes(t *testing.T) {
 	}{
 		{datafiles, 1025, "datafiles at byte 64: 1025, the limit is 1024"},
 		{datafiles, 7, "datafiles at byte 64: 7, but only 52 bytes follow"},
-		{mirrors, 2, "mirrors at byte 96: 2 copies of 2 datafiles do not fit in what is left"},
+		{mirrors, 2, "mirrors at byte 96: 2 copies of 2 datafiles do not fit in the rest of the message"},
 		{mirrors, math.MaxUint32, "mirrors at byte 96: 4294967295 copies of 2 datafiles do not fit"},
 	} {
 		err := new(GetAttrResp).Parse(put(b, c.at, c.v))

@@ -2,7 +2,7 @@ package proto
 
 import "fmt"
 
-// RemoveDirentReq removes a name, whatever it refers to.
+// RemoveDirentReq removes a name. The object to which it refers does not matter.
 type RemoveDirentReq struct {
 	Dirdata Handle
 	FS      FSID

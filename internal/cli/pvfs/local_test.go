@@ -20,7 +20,7 @@ func entered(t *testing.T, dir string) (*localTree, place) {
 	return tree, p
 }
 
-// TestLocalTreeFollowsNoLinks: every method refuses a link on the path, whatever its target. Methods for the name itself find the
+// TestLocalTreeFollowsNoLinks: every method refuses a link on the path, with any target. Methods for the name itself find the
 // link.
 func TestLocalTreeFollowsNoLinks(t *testing.T) {
 	dir := t.TempDir()

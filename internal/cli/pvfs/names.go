@@ -87,7 +87,7 @@ func rm(ctx context.Context, t remoteTree, p place, recursive bool) error {
 	case p.base() == "":
 		return program.Usagef("rm does not remove %s", p.given)
 	case p.path == lostAndFound:
-		return program.Usagef("rm does not remove %s, where pvfsd check --repair puts what it finds", p.given)
+		return program.Usagef("rm does not remove %s: pvfsd check --repair puts the objects that it finds there", p.given)
 	case !info.IsDir():
 		return t.fs.Remove(ctx, p.path)
 	case !recursive:

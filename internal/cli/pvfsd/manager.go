@@ -18,8 +18,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// A manager is the service manager that started this server, usually systemd. It is told when the server is ready, when it
-// reloads and when it stops, and if it has a watchdog, that the server still answers. nil: there is none.
+// A manager is the service manager that started this server, usually systemd. It is notified when the server is ready,
+// reloads or stops. If it has a watchdog, it also gets signs that the server still answers. nil: there is none.
 type manager struct {
 	log      *slog.Logger
 	watchdog time.Duration // how long it waits for a sign of life; 0: for ever
@@ -42,7 +42,7 @@ func (m *manager) tell(state ...string) {
 		return
 	}
 	if _, err := daemon.SdNotify(false, strings.Join(state, "\n")); err != nil {
-		m.log.Warn("the service manager was not told", "state", state[0], "err", err)
+		m.log.Warn("the service manager was not notified", "state", state[0], "err", err)
 	}
 }
 
@@ -90,7 +90,7 @@ func (m *manager) follow(ctx context.Context, ask func(context.Context) error, s
 			break
 		}
 		if err != nil {
-			m.log.Warn("this server does not answer its own request, so the service manager is not told that it works", "err", err)
+			m.log.Warn("this server does not answer its own request, so the service manager gets no notification that it works", "err", err)
 			sleep(ctx, askAgainAfter)
 			continue
 		}

@@ -19,7 +19,7 @@ import (
 )
 
 // TestStaticKeysOfClients: over via+udp, a client acts for the users that --identities lists for its name, which is the name of
-// its key. A client with an unknown key gets nothing, whatever it calls itself.
+// its key. A client with an unknown key gets nothing under any name.
 func TestStaticKeysOfClients(t *testing.T) {
 	for _, name := range []string{"KEY_FILE", "KEY", "INSECURE"} {
 		t.Setenv("VIADUCT_UDP_"+name, "")

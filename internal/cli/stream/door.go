@@ -24,8 +24,8 @@ type visitor struct {
 // are of class 0.
 var classes = []bmi.Class{Class, 0}
 
-// A door takes the offers of senders. The first valid one is accepted; the others
-// are refused with a reason, so that they do not wait in vain.
+// A door takes the offers of senders. The first valid one is accepted; the others are refused with
+// a reason, so that they do not wait.
 type door struct {
 	ep       *bmi.Endpoint
 	c        *bmi.Context

@@ -37,7 +37,7 @@ func Listen(ep *bmi.Endpoint) (*Listener, error) {
 
 // Receive waits for a sender, writes its stream to out and closes the listener. It
 // succeeds only if the whole stream was written and matches the sender's checksum;
-// after an error the sender fails as well. If ctx ends, the sender is told. Further
+// after an error the sender fails as well. If ctx ends, the sender is notified. Further
 // senders are refused. After an error a goroutine may still be in a Write to out that
 // does not return; the endpoint must then only be closed.
 func (l *Listener) Receive(ctx context.Context, opt RecvOptions, out io.Writer) (Summary, error) {

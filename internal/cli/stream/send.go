@@ -50,10 +50,9 @@ type SendOptions struct {
 // ErrNobody: no receiver was found in time.
 var ErrNobody = errors.New("nobody receives there")
 
-// Send sends all of in to the receiver at the address. After an error the
-// receiver fails as well. If ctx ends, the receiver is told. After an error a
-// goroutine may still be in a Read of in that does not return; the endpoint must
-// then only be closed.
+// Send sends all of in to the receiver at the address. After an error the receiver fails as well.
+// If ctx ends, the receiver is notified. After an error a goroutine may still be in a Read of in
+// that does not return; the endpoint must then only be closed.
 func Send(ctx context.Context, ep *bmi.Endpoint, opt SendOptions, in io.Reader) (Summary, error) {
 	s, err := openSender(ep, opt, in)
 	if err != nil {

@@ -6,13 +6,13 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/queue"
 )
 
-// Calls are requests that another process executes when they arrive, whatever its program does
-// meanwhile: one-sided operations. serve.go is the other side.
+// Calls are requests that another process executes when they arrive, without its program's help:
+// one-sided operations. serve.go is the other side.
 //
 // A process has at most callsMax calls at another one that are not answered, so the other side need
-// not keep more than their answers. Further calls wait here, in order. Calls that wait for third
-// processes do not count, because those that they wait for could not get through: the Server limits
-// them.
+// not keep more than their answers. Further calls wait here, in order. Calls that wait for a third
+// process do not count: otherwise the calls for which they wait might find no room. The Server
+// limits them.
 
 // callsMax limits the calls without an answer, from one process to another.
 const callsMax = 64

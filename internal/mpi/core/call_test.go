@@ -195,7 +195,8 @@ func TestCallsInOrder(t *testing.T) {
 	}
 }
 
-// TestCallsOfTheDead: a process dies, and the calls at it end; its own are answered in vain.
+// TestCallsOfTheDead: a process dies. Calls to it end. Its own calls are answered, but nobody
+// receives the answers.
 func TestCallsOfTheDead(t *testing.T) {
 	for seed := range callSeeds() {
 		for name, f := range fabrics(seed) {

@@ -255,7 +255,7 @@ func (p *Proc) failOps(err error) {
 	p.failCalls(err)
 }
 
-// any returns a connection to the process, whichever side made it, or nil if there is none.
+// any returns a connection to the process, made by either side, or nil if there is none.
 func (p *Proc) any() *link {
 	if p.route != nil {
 		return p.route

@@ -60,8 +60,8 @@ func (e *Engine) Limits() Limits {
 	return e.cfg.Limits
 }
 
-// ChangeLimits lets change set EagerBytesMax and LateTimeMax. The others are fixed: WindowBytes is what
-// the peers were told. Values that are 0 mean defaults, and EagerBytesMax is bounded as for New.
+// ChangeLimits lets change set EagerBytesMax and LateTimeMax. The others are fixed: the peers know the
+// value of WindowBytes. Values that are 0 mean defaults, and EagerBytesMax is bounded as for New.
 func (e *Engine) ChangeLimits(change func(l *Limits)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

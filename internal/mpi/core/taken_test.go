@@ -25,7 +25,7 @@ func TestToOneselfTakenByAProbe(t *testing.T) {
 		require.True(t, ok)
 		return a, send, m
 	}
-	// again is an operation that must work whatever happened to the first message.
+	// again is an operation that must work after any end of the first message.
 	again := func(t *testing.T, a *node) {
 		scope := a.scope(6, 0, a.all)
 		require.Zero(t, a.e.Stats().Sending)

@@ -12,7 +12,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi"
 )
 
-// badInput makes errors. Each has its class and a sentence, and none keeps the job from going on.
+// badInput makes errors. Each error has its class and a sentence. After each, the job can continue.
 func badInput(t *checker, p *mpi.Process) {
 	w, x := p.World(), []int{1, 2, 3}
 	next, before := (w.Rank()+1)%w.Size(), (w.Rank()+w.Size()-1)%w.Size()

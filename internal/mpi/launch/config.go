@@ -52,8 +52,8 @@ type Config struct {
 	Label bool
 	// Report receives sentences about failures; it may be nil.
 	Report func(sentence string)
-	// Timeout ends a job that runs longer; 0 means no limit. First its processes get SIGQUIT, of which
-	// Go programs print the stacks of their goroutines.
+	// Timeout ends a job that runs longer; 0 means no limit. First its processes get SIGQUIT, on which Go
+	// programs print the stacks of their goroutines.
 	Timeout time.Duration
 	// InitTimeout ends a job in which some processes have waited this long in Init for others that
 	// have not called it; 0 means no limit.

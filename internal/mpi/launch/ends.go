@@ -50,7 +50,7 @@ func (j *job) takeLate(g *group) {
 	j.endLate(missing, len(missing))
 }
 
-// endLate ends a job because of n ranks, of which missing are some, that have not called Init.
+// endLate ends a job because n ranks have not called Init. missing has some of these ranks.
 func (j *job) endLate(missing []int, n int) {
 	if n == 0 || j.ending {
 		return
@@ -59,8 +59,8 @@ func (j *job) endLate(missing []int, n int) {
 	j.end(CodeTimeout)
 }
 
-// ranks returns a list of n ranks, of which list has some, with its verb: "rank 3 has" or "ranks 1, 2,
-// 5 and 7 more have".
+// ranks returns a text that lists n ranks, with its verb. list has some of the ranks: "rank 3 has" or
+// "ranks 1, 2, 5 and 7 more have".
 func ranks(list []int, n int) string {
 	if n == 1 {
 		return fmt.Sprintf("rank %d has", list[0])

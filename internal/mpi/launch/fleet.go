@@ -402,8 +402,8 @@ func (g *group) signalHosts(s unix.Signal, alone bool) {
 	j.tellHosts(&wire.Signal{Group: g.number, Number: int(s), Alone: alone, Ending: j.ending || j.interrupted || g.abandoned})
 }
 
-// giveUpHosts kills the links to the agents if they have not ended their processes a while after they
-// were told to.
+// giveUpHosts kills the links to the agents if these have not ended their processes some time after the
+// request to do so.
 func (j *job) giveUpHosts() {
 	if j.tree == nil {
 		return

@@ -45,7 +45,7 @@ type process struct {
 	order  int64 // how many processes of the job had ended before; set by reap
 
 	gone bool // the loop has handled its end
-	told bool // the user has been told
+	told bool // the user has been informed
 }
 
 // start runs the program. It closes stdin in any case.

@@ -60,14 +60,14 @@ const abortWait = 5 * time.Second
 func (b *base) tellAbort(words []byte, code int) error {
 	_ = b.conn.SetWriteDeadline(time.Now().Add(abortWait))
 	if _, err := b.conn.Write(words); err != nil {
-		return errclass.Wrap(errclass.Other, err, "the launcher was not told to end the job with exit code %d", code)
+		return errclass.Wrap(errclass.Other, err, "the launcher could not be asked to end the job with exit code %d", code)
 	}
 	if b.abortWait != nil {
 		b.abortWait()
 	} else {
 		time.Sleep(abortWait)
 	}
-	return errclass.New(errclass.Other, "the launcher was told to end the job with exit code %d, and did not end this process within %v", code, abortWait)
+	return errclass.New(errclass.Other, "the launcher was asked to end the job with exit code %d, but did not end this process within %v", code, abortWait)
 }
 
 // checkSpawn checks whether the processes can be requested, and returns their number.
@@ -82,7 +82,7 @@ func (b *base) checkSpawn(programs []boot.Program, preput map[string]string) (n 
 		n += p.N
 		for _, text := range append([]string{p.Path}, p.Args...) {
 			if strings.ContainsAny(text, "\n\r\x00") {
-				return 0, errclass.New(errclass.Spawn, "%.100q has the end of a line in it, which a launcher cannot be told", text)
+				return 0, errclass.New(errclass.Spawn, "%.100q contains an end of line or a zero byte, which cannot be sent to a launcher", text)
 			}
 		}
 	}

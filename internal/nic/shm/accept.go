@@ -198,7 +198,8 @@ func (c *conn) takeTable(fd int) (err error) {
 	return err
 }
 
-// offer returns what the other side may know of our memory: nothing if it is another user's.
+// offer returns the description of our memory for the other side. It is empty if the other side belongs to
+// another user.
 func (c *conn) offer() (rights, probe, int, error) {
 	d := c.dev
 	if !c.peer.foreign {

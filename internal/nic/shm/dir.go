@@ -143,7 +143,7 @@ func (dir *nameDir) listen(name string, mode uint32) (int, error) {
 	return -1, err
 }
 
-// draft makes a socket that listens under a name of its own, to which no device connects.
+// draft makes a socket that listens under a temporary name. No device connects to that name.
 func (dir *nameDir) draft(name string, mode uint32) (fd int, draft string, err error) {
 	draft = draftOf(name)
 	fd, err = newSocket()

@@ -84,7 +84,7 @@ func TestDirect(t *testing.T) {
 	require.Zero(t, pb.conn.loans)
 }
 
-// TestReturnAfterTheEnd: a message that Take lent can be read until Return, whatever became of its port meanwhile.
+// TestReturnAfterTheEnd: a message that Take lent can be read until Return, even if its port is closed before.
 func TestReturnAfterTheEnd(t *testing.T) {
 	for name, end := range map[string]func(f *fixture, pa, pb *Port){
 		"disconnected": func(_ *fixture, _, pb *Port) { pb.Disconnect() },
@@ -142,8 +142,8 @@ func TestPortClosedWithinTake(t *testing.T) {
 	pb.dev.Return()
 }
 
-// TestNoClaim: a message whose buffer has no memory yet must be posted, and so must one that
-// cannot be sent, for which PostSend returns the reason.
+// TestNoClaim: a message whose buffer has no memory yet must be posted. So must a message that cannot be sent; PostSend returns
+// the reason.
 func TestNoClaim(t *testing.T) {
 	f, pa, pb := pair(t, reliable())
 	require.Nil(t, pa.Claim(0), "no receive is posted")

@@ -295,8 +295,8 @@ func TestArenaDescriptorIsChecked(t *testing.T) {
 	}
 }
 
-// TestArenaAddressIsChecked: whatever address the other side gives, bytes are written only into its own
-// arena.
+// TestArenaAddressIsChecked: with any address from the other side, bytes are written only into that
+// side's arena.
 func TestArenaAddressIsChecked(t *testing.T) {
 	f, pa, pb := pair(t, reliable())
 	file := fileOf(t, pattern(10_000, 1), os.O_RDONLY)

@@ -79,8 +79,8 @@ func makeOpenDir(base string, uid uint32) (*nameDir, error) {
 	return dir, nil
 }
 
-// makeOpen makes a directory that other users may enter, whatever the umask is. An existing directory is left
-// unchanged.
+// makeOpen makes a directory that other users may enter, independently of the umask. An existing directory is
+// left unchanged.
 func makeOpen(dir string) error {
 	err := os.Mkdir(dir, 0o755)
 	if errors.Is(err, os.ErrExist) {

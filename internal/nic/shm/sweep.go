@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A sweep looks at a few names of a directory, and removes those whose processes have died. The next one, of any
-// process, goes on where it stopped. Every device that is opened does one sweep. It adds one name and looks at
-// several, so dead names do not pile up, and opening costs the same however many names there are.
+// A sweep looks at a few names of a directory, and removes those whose processes have died. The next sweep, of any
+// process, continues where it stopped. A device does one sweep when it is opened. It adds one name and looks at
+// several, so dead names do not accumulate, and the cost of opening does not depend on the number of names.
 //
-// The place to go on at is in a file. Processes that sweep at the same time may look at the same names.
+// The position is stored in a file. Processes that sweep at the same time may look at the same names.
 
 // swept is the result of a sweep.
 type swept struct {

@@ -15,7 +15,7 @@ type timer struct {
 	owner timed
 }
 
-// timed is told when its deadline has passed.
+// A timed is called when its deadline has passed.
 type timed interface{ expired(now time.Duration) }
 
 // Timer is the place of the timer in Device.timers.

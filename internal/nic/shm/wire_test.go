@@ -168,8 +168,8 @@ func FuzzHello(f *testing.F) {
 	})
 }
 
-// FuzzHeader: whatever is in a slot, its payload is within the slot or buffer,
-// and an accepted header is one that a sender would have written.
+// FuzzHeader: with any contents of a slot, the payload is within the slot or buffer, and only
+// headers that a sender can write are accepted.
 func FuzzHeader(f *testing.F) {
 	f.Add(makeHeader(0, 8, 0, 0), uint64(0))
 	f.Add(makeHeader(100, 8192, flagBuffered|flagImmediate, 7), uint64(100))

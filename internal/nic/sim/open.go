@@ -208,8 +208,8 @@ func (d *Device) NextDeadline() (at time.Duration, ok bool) {
 	return next, true
 }
 
-// Close ends the device in an orderly way: what was sent still arrives, then the
-// other sides see the connections end.
+// Close ends the device in an orderly way: sent messages still arrive, then the other sides see the
+// connections end.
 func (d *Device) Close() error {
 	d.enter()
 	defer d.w.leave()

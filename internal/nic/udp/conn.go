@@ -112,7 +112,7 @@ func (c *conn) mark() {
 	}
 }
 
-// leave ends the connection from this side: what was sent still arrives.
+// leave ends the connection from this side. Sent messages still arrive.
 func (c *conn) leave() {
 	p := c.port
 	if c.state != connOpen {

@@ -60,10 +60,10 @@ func (p Provider) WithIdentity(id nic.Identity) (nic.Provider, error) {
 
 // Errors that say what to do.
 var (
-	errNoKey = fmt.Errorf("udp: connections need a key that all sides share: put one into a file (head -c 32 /dev/urandom | base64 > FILE; chmod 600 FILE) and set %s=FILE, or a key for each side (bmi genkey), or set %s=1 to go without, which lets anybody in who can send datagrams here",
+	errNoKey = fmt.Errorf("udp: connections need a key that all sides share: put one into a file (head -c 32 /dev/urandom | base64 > FILE; chmod 600 FILE) and set %s=FILE, or a key for each side (bmi genkey), or set %s=1 to go without; then every host that can send datagrams here may connect",
 		KeyFileEnv, InsecureEnv)
 	errNoPrivate = fmt.Errorf("udp: %s and %s need a private key of this side, too: make one with bmi genkey NAME and set %s to its file", ClientsFileEnv, ServersFileEnv, PrivateFileEnv)
-	errNoClients = fmt.Errorf("udp: whoever listens with a key of its own needs the public keys of those that may connect: set %s to a file of lines NAME KEY", ClientsFileEnv)
+	errNoClients = fmt.Errorf("udp: a listener with its own key needs the public keys of the clients that may connect: set %s to a file of lines NAME KEY", ClientsFileEnv)
 )
 
 // sources are where the keys of a device come from: the options, or else the environment.

@@ -69,8 +69,8 @@ const (
 	asksMin  = 8
 	// GiveUp is how long a peer may be silent while something waits for it.
 	GiveUp = 4 * time.Second
-	// LeaveTimeout bounds how long an ended connection continues in order to
-	// deliver what was sent; CloseDrain bounds it when the device closes.
+	// LeaveTimeout bounds how long an ended connection continues in order to deliver sent messages;
+	// CloseDrain bounds it when the device closes.
 	LeaveTimeout = 5 * time.Second
 	CloseDrain   = time.Second
 	closeByeMax  = 10 * time.Millisecond

@@ -7,8 +7,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/nic/udp/wire"
 )
 
-// A path is what a connection knows of its MTU. The kernel usually learns of a narrower
-// path, but not always (a black hole: RFC 2923), and nothing reports a wider one.
+// A path is a connection's knowledge of its MTU. The kernel usually learns of a narrower path, but
+// not always (a black hole: RFC 2923), and nothing reports a wider one.
 type path struct {
 	mtu    int           // UDP payload
 	growAt time.Duration // when larger packets are tried next; 0: never

@@ -15,8 +15,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/methods/via/nic"
 )
 
-// TestResetOnBothLanes: a device that has forgotten a connection says so on whichever
-// lane it is asked.
+// TestResetOnBothLanes: a device that has forgotten a connection answers with a RESET on either
+// lane.
 func TestResetOnBothLanes(t *testing.T) {
 	for lane, op := range []nic.Op{nic.OpRDMARead, nic.OpRDMAWrite} {
 		p := newPipe(t, udptest.New(1, lan, simdgram.Options{}, udp.Provider{Key: udptest.Key, GiveUp: time.Minute, KeepAlive: -1}))

@@ -182,7 +182,7 @@ func (h *half) hand(t *task) {
 	h.back(t)
 }
 
-// windUp lets everything end, and checks what is left.
+// windUp waits until all operations have ended, and checks that nothing is left.
 func (c *crowd) windUp() {
 	c.w.Sim.After(0, func() { c.w.Net.HealAll() })
 	c.until(4*crowdGiveUp+time.Minute, "everything is done", func() bool {

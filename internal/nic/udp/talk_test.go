@@ -15,10 +15,9 @@ const (
 	rdmaSlots  = 4
 )
 
-// A talk is a stream of numbered messages from one side to the other, with RDMA in
-// between. It checks that every message that arrives was sent, once and in order,
-// on whatever connection there is, and that every operation reported done has
-// arrived.
+// A talk is a stream of numbered messages from one side to the other, with RDMA in between. It
+// checks, over one or several connections, that every message that arrives was sent, once and in
+// order, and that every operation reported done has arrived.
 type talk struct {
 	t        testing.TB
 	from, to *side

@@ -61,8 +61,8 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestHalves: whatever is allocated in one half, the other half has room for a piece of its size.
-// In the end both are joined again.
+// TestHalves: allocations in one half leave room in the other half for a piece of its full size. In
+// the end both halves are joined again.
 func TestHalves(t *testing.T) {
 	const total = 64 * PieceMin
 	a, err := New(make([]byte, total))

@@ -251,9 +251,9 @@ func TestTooLongToArrive(t *testing.T) {
 	require.Len(t, rest, l.engine.MaxUnexpected())
 }
 
-// FuzzHostileProgram: whatever a program writes, to the ring or elsewhere in the shared memory, the
-// Engine goes on or ends with an error that names the rule, and closes. The data is a list of
-// commands for play.
+// FuzzHostileProgram: a program may write anything to the ring and the other shared memory. The
+// Engine continues, or ends with an error that names the broken rule, and can be closed. The data
+// is a list of commands for play.
 func FuzzHostileProgram(f *testing.F) {
 	// A peer, a receive and a send to it, unexpected ones, a cancel, a drop.
 	f.Add([]byte{0, 5, 1, 0, 0, 10, 0, 3, 1, 5, 8, 0, 0, 1, 1, 6, 8, 8, 0, 2, 1, 7, 8, 8, 20, 21, 0, 4, 0, 5, 0, 0, 0, 6, 1, 0, 0, 0})

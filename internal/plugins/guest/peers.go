@@ -77,8 +77,8 @@ func (e *Engine) meet(h *wire.Head, text []byte) error {
 	return nil
 }
 
-// introduce returns the id of a peer that sent a message. If the program does not know the peer, it
-// is told; ok is false if there is no room for that.
+// introduce returns the id of a peer that sent a message. If the program does not know the peer,
+// introduce writes it a record; ok is false if there is no room for the record.
 func (e *Engine) introduce(a bmi.Addr) (id uint64, ok bool) {
 	peer := bmi.HostPeer(a)
 	if id, ok = e.peers.ids[peer]; ok {

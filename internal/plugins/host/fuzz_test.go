@@ -12,9 +12,9 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/plugins/wire"
 )
 
-// FuzzHostilePlugin: whatever a plugin writes, to the ring or elsewhere in the shared memory, while
-// the program posts, cancels, drops and closes: each operation ends once, nothing is delivered
-// after the plugin broke the rules, and all memory is freed. The data is a list of commands for
+// FuzzHostilePlugin: a plugin may write anything to the ring and the other shared memory while the
+// program posts, cancels, drops and closes. Each operation ends once, nothing is delivered after
+// the plugin has broken the rules, and all memory is freed. The data is a list of commands for
 // play.
 func FuzzHostilePlugin(f *testing.F) {
 	f.Add([]byte{0, 8, 1, 8, 2, 8, 10, 10, 11, 64, 0, 0, 0, 6, 6, 5, 7})

@@ -67,8 +67,8 @@ func TestBothWays(t *testing.T) {
 	require.Zero(t, p.arena.Used())
 }
 
-// TestWaitingForMemorySleeps: memory becomes free when an operation ends, for which the plugin
-// rings, so polling is not needed.
+// TestWaitingForMemorySleeps: memory becomes free when an operation ends. The plugin rings the bell
+// then, so polling is not needed.
 func TestWaitingForMemorySleeps(t *testing.T) {
 	l := newLiar(t)
 	for range 2 * pairArena / staged {

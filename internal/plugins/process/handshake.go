@@ -70,7 +70,7 @@ func checkHandshake(line string, plaintext bool) (string, error) {
 		return strings.Join(part[:5], "|"), nil
 	}
 	if len(part) < 6 || len(part[5]) < certBytesMin {
-		return "", fmt.Errorf("%w: it has no certificate for mutual TLS; if that is to be so, load it with Plaintext", ErrPlaintext)
+		return "", fmt.Errorf("%w: it has no certificate for mutual TLS; if that is intended, load it with Plaintext", ErrPlaintext)
 	}
 	return strings.Join(part[:6], "|"), nil
 }

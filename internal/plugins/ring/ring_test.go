@@ -262,8 +262,8 @@ func TestHostileReader(t *testing.T) {
 	}
 }
 
-// FuzzReader: whatever is in the memory, the reader returns records inside it or ErrCorrupt, and
-// ends.
+// FuzzReader: with any contents of the memory, the reader returns records inside it or ErrCorrupt,
+// and ends.
 func FuzzReader(f *testing.F) {
 	w, _, mem := pair(f, DataMin)
 	for i := range 40 {

@@ -240,7 +240,7 @@ func (f *far) Open(ctx context.Context, cfg bmi.MethodConfig) (bmi.Method, error
 	return &joint{m, s, func() { near.free(f.t) }}, nil
 }
 
-// A joint is a host.Method that counts what is posted and frees what belongs to it.
+// A joint is a host.Method that counts posts and frees its resources.
 type joint struct {
 	*host.Method
 	s    *session

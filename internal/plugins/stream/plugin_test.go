@@ -294,8 +294,8 @@ func TestEngineOutOfStep(t *testing.T) {
 	}
 }
 
-// FuzzProgram: whatever a program sends, the engine gets valid records, messages do not overlap in
-// the arena, and each operation ends once.
+// FuzzProgram: with any input from a program, the engine gets valid records, messages do not
+// overlap in the arena, and each operation ends once.
 func FuzzProgram(f *testing.F) {
 	f.Add(packed(f, &proto.Record{Kind: proto.Kind_SEND, Op: 1, Message: []byte("hi")}, &proto.Record{Kind: proto.Kind_CANCEL, Op: 1}), uint8(1))
 	f.Add(packed(f, &proto.Record{Kind: proto.Kind_RECV, Op: 1, Size: large}, &proto.Record{Kind: proto.Kind_RECV, Op: 2, Size: large}, &proto.Record{Kind: proto.Kind_RECV, Op: 3, Size: 1}), uint8(5))

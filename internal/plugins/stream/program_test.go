@@ -166,8 +166,8 @@ func packed(t testing.TB, rs ...*proto.Record) (out []byte) {
 	return out
 }
 
-// FuzzPlugin: whatever a plugin sends, the ring gets valid records, each operation ends once, and
-// the arena changes only in the pieces of a receive.
+// FuzzPlugin: with any input from a plugin, the ring gets valid records, each operation ends once,
+// and the arena changes only in the pieces of a receive.
 func FuzzPlugin(f *testing.F) {
 	f.Add(packed(f, &proto.Record{Kind: proto.Kind_DONE, Op: opSend, Size: 10}, &proto.Record{Kind: proto.Kind_DONE, Op: opInline, Size: 2, Message: []byte("hi")}))
 	f.Add(packed(f, &proto.Record{Kind: proto.Kind_DONE, Op: opArena, Size: 2, Message: []byte("hi")}, &proto.Record{Kind: proto.Kind_DONE, Op: opArena, Status: 3, Text: "died"}))

@@ -127,14 +127,14 @@ func (u user) look(path string) (*unix.Stat_t, error) {
 func (u user) trusts(path string, st *unix.Stat_t) error {
 	kind := st.Mode & unix.S_IFMT
 	if st.Uid != 0 && st.Uid != u.uid {
-		return fmt.Errorf("%s is %w (%d), who could replace the plugin: it must be owned by root or by user %d, who loads it", path, ErrOwner, st.Uid, u.uid)
+		return fmt.Errorf("%s is %w (%d) and could be used to replace the plugin: it must be owned by root or by this user (%d)", path, ErrOwner, st.Uid, u.uid)
 	}
 	if kind == unix.S_IFLNK || kind == unix.S_IFDIR && st.Mode&unix.S_ISVTX != 0 {
 		return nil // the mode of a link means nothing, and in a sticky folder users cannot replace the files of others
 	}
 	switch {
 	case st.Mode&0o002 != 0:
-		return fmt.Errorf("%s is %w, who could replace the plugin: chmod o-w %s", path, ErrWritable, path)
+		return fmt.Errorf("%s is %w and could be used to replace the plugin: chmod o-w %s", path, ErrWritable, path)
 	case st.Mode&0o020 != 0 && st.Uid != 0 && st.Gid != 0 && st.Gid != u.gid:
 		return fmt.Errorf("%s is %w, group %d, which could replace the plugin: chmod g-w %s", path, ErrWritable, st.Gid, path)
 	}

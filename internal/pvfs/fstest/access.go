@@ -182,7 +182,7 @@ var moreAccessCases = Cases{
 		e.denied(c.try("f", os.O_WRONLY, 0))
 	}),
 	{"AccessOfNewFileByItsMaker", []Ability{RightsOfOpen}, func(e *Env) {
-		// The mode applies to later opens: the creator may write the file whatever the mode says.
+		// The mode applies to later opens. The creator may write the open file even if the mode forbids it.
 		a := e.as(userA)
 		f := a.open("f", os.O_RDWR|os.O_CREATE, 0o400)
 		e.writeAt(f, 0, text(1, 10))

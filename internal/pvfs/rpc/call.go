@@ -33,7 +33,7 @@ type Call struct {
 	outside bool // the call does not count as running for now
 }
 
-// callState says what was sent to the client:
+// callState is the state of the answer to the client:
 //
 //	open → answered
 //	open → flowing → received → answered   (ReceiveFlow)

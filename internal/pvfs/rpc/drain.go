@@ -32,7 +32,7 @@ func (s *Server) drain() error {
 	running, flowing, waiting := s.kinds[kindPlain].running+s.outside, s.kinds[kindFlow].running, s.backlogLocked()
 	s.mu.Unlock()
 	if running+flowing+waiting > 0 {
-		s.opt.Log.Info("pvfs: the server stops when what is under way has ended", "requests", running, "transfers", flowing, "waiting", waiting, "limit", s.opt.DrainTime)
+		s.opt.Log.Info("pvfs: the server stops when the requests in progress have ended", "requests", running, "transfers", flowing, "waiting", waiting, "limit", s.opt.DrainTime)
 	}
 	aborted := make(chan struct{})
 	late := time.AfterFunc(s.opt.DrainTime, func() {

@@ -269,7 +269,7 @@ func TestStopEndsFlowsThatStall(t *testing.T) {
 		stop()
 		assert.Equal(t, uint64(1), s.Stats().FlowsFailed)
 		assert.Equal(t, uint64(1), s.Stats().CutOff)
-		assert.Contains(t, log.String(), "the server stops when what is under way has ended")
+		assert.Contains(t, log.String(), "the server stops when the requests in progress have ended")
 		assert.Regexp(t, `cut off because the server stops" client=\S+ operation=3 "bytes moved"=0 of=\d+`, log.String())
 	})
 }

@@ -88,7 +88,7 @@ func (t *tracer) returned(s *tracedSpan, bytes int64, err error) {
 	t.track.Share(e)
 }
 
-// A tracedWork is what a server knows of a request for its trace. The handler and its goroutines add to the times.
+// A tracedWork has a server's times of a request for the trace. The handler and its goroutines add to them.
 type tracedWork struct {
 	came, began      time.Duration
 	network, servers atomic.Int64 // ns

@@ -50,8 +50,7 @@ func from(t testing.TB, c *pvfstest.Cluster, u *user) *user {
 	return u
 }
 
-// TestStrangersAreRefused: no request with a credential is carried out for a client without a key in the keystore, whatever user
-// it names.
+// TestStrangersAreRefused: a client without a key in the keystore cannot use a credential, for any user.
 func TestStrangersAreRefused(t *testing.T) {
 	c, key, log := authenticating(t, 2)
 	signed := func(uid uint32, key *credential.Key, issuer string) *user {

@@ -77,8 +77,8 @@ func (w *certWorld) failures() (n uint64) {
 	return n
 }
 
-// TestCertificates: on all servers a client acts for the user that the directory has for its certificate, whatever user the
-// credential names.
+// TestCertificates: on all servers a client acts for the user that the directory has for its certificate. The user named in the
+// credential is ignored.
 func TestCertificates(t *testing.T) {
 	w := certificates(t, 2, nil)
 	admin := w.root(t)
@@ -211,8 +211,8 @@ func TestUsersLeave(t *testing.T) {
 	require.Equal(t, proto.EPERM, err)
 }
 
-// TestDirectoryIsAway: cached users are not affected, others are told to try again, and the directory is not asked for each
-// request.
+// TestDirectoryIsAway: cached users are not affected, others get an error that asks them to try again, and the server does not
+// query the directory for each request.
 func TestDirectoryIsAway(t *testing.T) {
 	w := certificates(t, 1, nil)
 	alice, bob := w.holder(t, w.ca.User(t, "alice", nil)), w.holder(t, w.ca.User(t, "bob", nil))

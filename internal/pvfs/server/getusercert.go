@@ -81,8 +81,8 @@ func (s *Server) getUserCert(q *query, req *proto.GetUserCertReq) (*proto.GetUse
 	return &proto.GetUserCertResp{Certificate: cert}, nil
 }
 
-// checkPassword asks the directory about the password in a request. The client gets the same error whatever is wrong: the error
-// must not show which users exist, nor whether a message was encrypted correctly.
+// checkPassword asks the directory about the password in a request. The client gets the same error in all cases: it must show
+// neither which users exist, nor whether a message was encrypted correctly.
 func (s *Server) checkPassword(q *query, u *certUsers, req *proto.GetUserCertReq, from string) error {
 	password, err := u.authority.OpenPassword(req.Password)
 	if err == nil {

@@ -302,8 +302,8 @@ const (
 	strangerLooks    = 6
 )
 
-// TestStrangersGrammar: an attacker that knows all handles, whatever it sends, reads nothing without the right to, and changes,
-// removes and takes over nothing of another user.
+// TestStrangersGrammar: an attacker that knows all handles sends random requests. It must not read without the right to, and
+// must not change, remove or take over an object of another user.
 func TestStrangersGrammar(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		c, v := attacked(t, stranger)

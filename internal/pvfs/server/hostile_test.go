@@ -70,7 +70,7 @@ func samples(t testing.TB, u *user) ([]*proto.Header, []proto.Request) {
 	}
 }
 
-// TestMutatedRequests: whatever a peer sends, and whoever it claims to be, it gets an answer, and the server goes on.
+// TestMutatedRequests: any request from any claimed user gets an answer, and the server continues.
 func TestMutatedRequests(t *testing.T) {
 	for _, unsigned := range []bool{false, true} {
 		c := pvfstest.Start(t, pvfstest.Options{Servers: 1, Unsigned: unsigned, Config: func(o *config.GenOptions) {

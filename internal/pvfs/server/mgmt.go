@@ -151,7 +151,7 @@ func (s *Server) removeObject(_ *query, req *proto.RemoveObjectReq) (*proto.Remo
 	return &proto.RemoveObjectResp{}, nil
 }
 
-// removeDirent removes a name, whatever it refers to.
+// removeDirent removes a name. The object to which it refers does not matter.
 func (s *Server) removeDirent(_ *query, req *proto.RemoveDirentReq) (*proto.RemoveDirentResp, error) {
 	defer s.locks.share(req.Dirdata)()
 	err := s.store.Update(func(tx *store.Tx) error {

@@ -33,7 +33,7 @@ func (s *Server) noteMoved(tx *store.Tx, q *query, dir, h, to proto.Handle) erro
 }
 
 // tellMoved tells the server of an object about its new directory, if that is another server. It waits for the answer. If there
-// is none, the server is told later.
+// is none, a goroutine repeats the request later.
 func (s *Server) tellMoved(q *query, dir, h, to proto.Handle) {
 	owner, ok := s.fs.Owner(h)
 	if !ok || owner == s.me || !s.mayMove(q, dir, to) {

@@ -124,7 +124,8 @@ func (s *Server) nameChange(q *query, object, dir proto.Handle, removed bool) (c
 }
 
 // nameChanged is called after the commit of a change of names. made is where the object counts as made, if this server owns it.
-// Otherwise the server of the object is told. If that does not answer, the object counts as made where it did before.
+// Otherwise the server of the object is informed. If that server does not answer, the object still counts as made in the
+// directory before.
 func (s *Server) nameChanged(ctx context.Context, c proto.NameChange, made proto.Handle) {
 	owner, ok := s.fs.Owner(c.Object)
 	if !ok {
@@ -137,6 +138,6 @@ func (s *Server) nameChanged(ctx context.Context, c proto.NameChange, made proto
 	ctx, cancel := context.WithTimeout(ctx, tellPatience)
 	defer cancel()
 	if err := s.give(ctx, notice{to: owner, near: c.Dir, part: c.Object, hint: c.Hint()}); err != nil {
-		s.log.Debug("a server was not told of a name", "object", c.Object, "directory", c.Dir, "err", err)
+		s.log.Debug("a server could not be informed of a new name", "object", c.Object, "directory", c.Dir, "err", err)
 	}
 }

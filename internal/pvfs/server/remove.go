@@ -11,7 +11,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// remove removes an object whose name is gone. The capability is its directory's. A client that sent the hint is told that
+// remove removes an object whose name is gone. The capability is its directory's. A client that sent the hint learns that
 // nothing of the object is left.
 func (s *Server) remove(q *query, req *proto.RemoveReq) (proto.Response, error) {
 	near := q.near()

@@ -66,8 +66,8 @@ var rightsToSet = []struct {
 	{proto.AttrATime, proto.MayRead | proto.MayWrite | proto.MaySetAttr},
 }
 
-// attrFixed are attributes that an object keeps from its creation: no SETATTR changes them, whatever its sender. If users could
-// set the datafiles of a metafile, its capability would give them rights to the bytes of other files.
+// attrFixed are attributes that an object keeps from its creation: no sender may change them by SETATTR. If users could set the
+// datafiles of a metafile, its capability would give them rights to the bytes of other files.
 const attrFixed = proto.AttrDist | proto.AttrDatafiles | proto.AttrMirror
 
 // maySet checks the request of SETATTR, and fills in the owner and group of the credential where the request names none.

@@ -98,7 +98,7 @@ func (s *Server) divide(ctx context.Context, from proto.Handle, full bool) (bool
 		return false, err
 	}
 	if err := s.announce(ctx, d.from, d.dir); err != nil {
-		s.log.Warn("a directory has not been told of its division yet", "directory", d.dir, "err", err)
+		s.log.Warn("the division of a directory is not recorded in the directory yet", "directory", d.dir, "err", err)
 		s.work.Go(func() { s.keepTrying(func() error { return s.announce(s.ctx, d.from, d.dir) }) })
 	}
 	return true, nil

@@ -11,8 +11,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// treeOps are the operations on objects of many servers. The server that is asked does its own objects, and divides the others,
-// grouped by server, among TreeWidth requests to other servers.
+// treeOps are the operations on objects of many servers. The server that gets the request handles its own objects. It divides
+// the others, grouped by server, among TreeWidth requests to other servers.
 var treeOps = map[proto.Op]*operation{
 	proto.OpTreeRemove:      changes(on((*Server).treeRemove)),
 	proto.OpTreeGetFileSize: reads(on((*Server).treeGetFileSize)),
@@ -85,8 +85,8 @@ func branches(groups []group, width int) [][]group {
 	return all
 }
 
-// ask sends a whole branch to its first server. If that does not answer, its own objects have failed, and the next server is
-// asked for the others.
+// ask sends a whole branch to its first server. If that server does not answer, its own objects have failed, and the next
+// server gets the request for the others.
 func (s *Server) ask(ctx context.Context, t *tree, branch []group) {
 	for len(branch) > 0 {
 		var objects []int

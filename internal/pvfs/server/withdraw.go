@@ -173,7 +173,8 @@ func (s *Server) noteNarrowed(tx *store.Tx, q *query, o *store.Object) error {
 }
 
 // withdraw voids earlier capabilities for an object, here and on the other servers with bytes or entries of it. It is called
-// after the commit, and waits for those servers for tellPatience at most. A server that does not answer is told later.
+// after the commit, and waits for those servers for tellPatience at most. A server that does not answer gets the request again
+// later.
 func (s *Server) withdraw(ctx context.Context, o *store.Object) {
 	w := proto.Withdrawal{Object: o.Handle, At: s.moment(), Owner: o.Owner}
 	s.hold(w)

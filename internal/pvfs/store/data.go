@@ -14,9 +14,8 @@ type Data struct {
 	file  *file
 }
 
-// OpenData opens the bytes of a datafile for several accesses. The object must be there (ENOENT, EINVAL if
-// it is not a datafile). When the datafile is removed meanwhile, what was written stays readable until
-// Close, as with an open file.
+// OpenData opens the bytes of a datafile for several accesses. The object must be there (ENOENT, EINVAL if it is not a datafile).
+// If the datafile is removed in the meantime, its bytes stay readable until Close, as with an open file.
 func (s *Store) OpenData(h proto.Handle) (*Data, error) { return s.OpenDataOf(h, 0, false) }
 
 // OpenDataOf is OpenData for a request with rights to one metafile; 0 means rights to all. EACCES: the datafile belongs to
@@ -44,8 +43,8 @@ func (s *Store) OpenDataOf(h, metafile proto.Handle, writes bool) (*Data, error)
 	return d, nil
 }
 
-// ReadAt reads bytes. A short count and no error: the end of the bytes. Holes are zeros. EIO, a *DamageError: a block does not match its
-// checksum; what was read of it is not to be used.
+// ReadAt reads bytes. A short count and no error: the end of the bytes. Holes are zeros. EIO, a *DamageError: a block does not
+// match its checksum; bytes that were read of it must not be used.
 func (d *Data) ReadAt(p []byte, off int64) (n int, err error) {
 	file := d.file.get()
 	if file == nil {

@@ -73,8 +73,8 @@ func loopedWithoutLeaves(t *testing.T, database []byte) bool {
 	return err != nil
 }
 
-// TestLoops: a database whose tree contains a loop is not opened, whichever page causes it. It must not be followed until memory
-// is full.
+// TestLoops: a database with a loop in its tree is not opened. Any page may cause the loop. Open must not follow the loop until
+// memory is full.
 func TestLoops(t *testing.T) {
 	t.Parallel()
 	from := memory.Dir(t)
@@ -109,8 +109,8 @@ func TestLoops(t *testing.T) {
 	require.Positive(t, leaves, "no leaf was in use: the test proves nothing")
 }
 
-// TestLongPages: a page whose length goes beyond the end does not take all memory, whichever page it is. The database can still
-// be read, and nothing is written.
+// TestLongPages: a page whose length goes beyond the end of the file does not take all memory. The database can still be read,
+// and nothing is written.
 func TestLongPages(t *testing.T) {
 	t.Parallel()
 	const files = 80

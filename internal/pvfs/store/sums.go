@@ -47,7 +47,7 @@ type checked struct {
 	regions [regionLocks]sync.RWMutex
 }
 
-// A DamageError says that bytes of a datafile are not what was written. It is EIO.
+// A DamageError says that bytes of a datafile differ from those that were written. It is EIO.
 type DamageError struct {
 	Handle proto.Handle // the datafile
 	Offset int64        // of the first block that is damaged, bytes

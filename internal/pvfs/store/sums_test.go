@@ -156,7 +156,7 @@ func TestSums(t *testing.T) {
 	})
 }
 
-// TestWritesThatFail: a write that the disk refuses, at whatever step, leaves blocks that match their sums.
+// TestWritesThatFail: if the disk refuses any step of a write, the blocks still match their sums.
 func TestWritesThatFail(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		w := newSumsWorld(t, seed, nil)
@@ -473,7 +473,7 @@ func TestSumsLost(t *testing.T) {
 	require.Len(t, w.scrub(), 1)
 }
 
-// TestVerify: bytes that somebody read from the file are compared with the sums, in whole blocks and in parts.
+// TestVerify: bytes that others read from the file are compared with the sums, in whole blocks and in parts.
 func TestVerify(t *testing.T) {
 	w := newSumsWorld(t, 6, nil)
 	for len(w.data) < 5*blocksum.Bytes {

@@ -11,7 +11,7 @@ import (
 // errStopped ends a walk.
 var errStopped = errors.New("store: it is being closed")
 
-// tidyUp does, while the store is in use, what is left to do after a power loss.
+// tidyUp completes the recovery after a power loss, while the store is in use.
 func (s *Store) tidyUp() {
 	defer close(s.tidy)
 	if !s.sweeping.Load() || !s.sweep() || !s.trustAgain() || s.sweeping.Load() {

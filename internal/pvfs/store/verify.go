@@ -7,8 +7,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// verifyMax is the largest database, in bytes, of which Open checks all pages. This size holds some millions of files and takes
-// about a second. For a larger one only Check does it.
+// If the database has at most verifyMax bytes, Open checks all its pages. That takes about a second, for some millions of
+// files. The pages of a larger database are only checked by Check.
 const verifyMax = 512 << 20
 
 // keyMax is the size of the longest valid key, bytes.

@@ -367,7 +367,7 @@ func (s *storm) reopen(i int) {
 	s.nodes[i].greet()
 }
 
-// TestFaults: whatever breaks, every operation ends.
+// TestFaults: with faults of all kinds, every operation ends.
 func TestFaults(t *testing.T) {
 	sim.Run(t, func(t *testing.T, seed uint64) {
 		newStorm(t, seed, func(rng *rand.Rand, o *simstack.Options, mo *tcp.Options) {

@@ -34,7 +34,7 @@ var ErrRefused = errors.New("connection refused")
 var ErrExhausted = errors.New("out of descriptors or memory")
 
 // ErrIdentity: the other side did not prove its identity, or did not accept ours. Only stacks that authenticate return it.
-var ErrIdentity = errors.New("the other side is not who it must be")
+var ErrIdentity = errors.New("the other side does not have the required identity")
 
 // A Token names a stream or a listener in events. The owner chooses it; the stack only returns it.
 type Token uint64
@@ -101,8 +101,9 @@ var ErrFile = errors.New("the file cannot be read")
 type FileSender interface {
 	// SendFile is Send of head, which may be empty, followed by up to part.Len > 0 bytes of a regular file from part.Off on. n
 	// is the total number of bytes taken. If it took head and nothing else without an error, the file ends at part.Off or
-	// before. Without part.Check the bytes of the file need not be copied: what is written to the file before the other side
-	// has the bytes may arrive in their place. ErrFile means that the file cannot be read; n bytes of head were then taken.
+	// before. Without part.Check the bytes of the file need not be copied: bytes that are written to the file before the other
+	// side has the old ones may arrive in their place. ErrFile means that the file cannot be read; n bytes of head were then
+	// taken.
 	SendFile(to Stream, head [][]byte, part FileRange) (n int, err error)
 }
 

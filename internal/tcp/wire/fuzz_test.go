@@ -6,9 +6,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/golden"
 )
 
-// FuzzReader: whatever the bytes, and however they are split, the Reader finds
-// the same messages as the slow decoder. cuts are lengths of pieces, used in
-// turn.
+// FuzzReader: for any bytes, split in any way, the Reader finds the same messages as the slow
+// decoder. cuts are lengths of pieces, used in turn.
 func FuzzReader(f *testing.F) {
 	for _, file := range []string{"messages", "refused", "streams"} {
 		for _, v := range golden.Load(f, "testdata/"+file+".golden") {

@@ -90,7 +90,7 @@ func complete(p *pair) error {
 	return nil
 }
 
-// TestEveryOrder: whatever the order of events, every byte is moved once, both sides end, and neither ends while the other uses its
+// TestEveryOrder: in every order of events, each byte is moved once, both sides end, and neither ends while the other uses its
 // memory.
 func TestEveryOrder(t *testing.T) {
 	for _, o := range all() {

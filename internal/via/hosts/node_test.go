@@ -27,7 +27,8 @@ type limit struct {
 	posted chan int
 }
 
-// Limit ends an open Talk after so many messages each way; first, with 0, it finds out how many it is to be.
+// Limit ends an open Talk after a number of messages each way. A first call with 0 returns how many have
+// been posted.
 func (n *Node) Limit(count int, posted *int) error {
 	l := limit{count, make(chan int, 1)}
 	n.limit <- l

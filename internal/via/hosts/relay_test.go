@@ -110,8 +110,7 @@ func TestBadNetwork(t *testing.T) {
 				assert.Positive(t, link.Retransmitted, was)
 			}
 			if w.Duplicate > 0 {
-				// A packet that comes again is thrown away before anybody looks
-				// for a segment in it.
+				// A packet that arrives again is discarded before its segments are parsed.
 				assert.Positive(t, there.Duplicated, was)
 			}
 		})

@@ -24,7 +24,7 @@ type Talk struct {
 	Tag bmi.Tag
 	// Send and Recv are the sizes of messages each way, in turn.
 	Send, Recv []int
-	// Count is how many go each way; Forever: until something fails, or an Open talk is told how many.
+	// Count is the number of messages each way; Forever: until something fails, or until Limit ends an Open talk.
 	Count int
 	Open  bool
 	// Window is how many are posted at a time, each way; with 1, both sides wait for
@@ -42,7 +42,7 @@ type Partner struct {
 	Greets bool
 }
 
-// Forever is more messages than anybody can wait for.
+// Forever is a Count that no test reaches.
 const Forever = 1 << 40
 
 // Told is how a Talk went.
@@ -92,8 +92,7 @@ type op struct {
 	done bool
 }
 
-// Talk talks. An error means that something went wrong that may not happen whatever
-// the network does.
+// Talk runs a Talk. An error means a fault that no behaviour of the network excuses.
 func (n *Node) Talk(t Talk, told *Told) (err error) {
 	x := &talk{Talk: t, n: n, told: told, until: time.Now().Add(t.Within)}
 	x.pending = [2]map[*op]bool{{}, {}}

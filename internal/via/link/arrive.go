@@ -84,8 +84,8 @@ func anonymous(b matchbits.Bits) bool {
 	return b.PeerID() == 0 && (b.Type().Connects() || b.Type() == matchbits.TypeCancel)
 }
 
-// Credited adds credits that the peer returned, and lets go on what waits for them. It
-// fails if they are more than the peer was given.
+// Credited adds credits that the peer returned, and resumes what waits for them. It fails if the
+// peer returns more credits than were spent.
 func (l *Link) Credited(n int) error {
 	if !l.credits.Give(n) {
 		return l.overpaid(n)

@@ -19,8 +19,8 @@ func (l *Link) SendControl(p *Packet, kind matchbits.Type, tag, aux uint32) {
 	}
 }
 
-// mayControl reports whether a control packet may be sent now: after the
-// handshake, or as part of it, for which every side has a credit.
+// mayControl reports whether a control packet may be sent now: after the handshake, or as part of it. Each side has a credit for
+// the handshake.
 func (l *Link) mayControl(p *Packet) bool {
 	if p.kind.Connects() {
 		return l.channel != nil && !l.broken && l.credits.MayCredit()

@@ -47,7 +47,7 @@ type Link struct {
 	connected bool  // READY was reached
 	broken    bool  // in Links.broken: about to be closed
 	heard     bool  // something has arrived since Heard was asked
-	waits     bool  // the consumer wants to know of credits that come back
+	waits     bool  // the consumer wants a Resume when credits come back
 	stalled   bool  // in Links.stalled
 	causeWait uint8 // Polls left in which a broken link may still learn why it broke
 	reads     bool  // both sides may read memory
@@ -97,21 +97,21 @@ type Consumer interface {
 	// reports that its credit must not be returned before Release. An error is a breach
 	// of the protocol: Breached follows.
 	Arrived(l *Link, h wire.Header, body []byte, shared bool) (withhold bool, err error)
-	// Finished is told that the NIC has finished with a packet that used bytes of the
-	// memory of op (Packet.Lend). err is nil, a *FileError, or why the link breaks.
+	// Finished is called when the NIC has finished with a packet that used memory of op (Packet.Lend).
+	// err is nil, a *FileError, or why the link breaks.
 	Finished(op any, bytes int, err error)
-	// Resume is told that a link may take more: the NIC has room, or a credit came back.
+	// Resume is called when a link may take more: the NIC has room, or a credit came back.
 	Resume(l *Link)
-	// Requested is told of a connect request, to be answered by Accept or Refuse. err
-	// is not nil if the request cannot be read.
+	// Requested is called for a connect request, to be answered by Accept or Refuse. err is not nil if
+	// the request cannot be read.
 	Requested(q *Request, err error)
-	// Up is told that the NICs have connected.
+	// Up is called when the NICs have connected.
 	Up(l *Link)
-	// Failed is told that an attempt to connect has ended.
+	// Failed is called when an attempt to connect has ended.
 	Failed(l *Link, err error)
-	// Broke is told that a link has broken. It must close the link.
+	// Broke is called when a link has broken. It must close the link.
 	Broke(l *Link, err error)
-	// Breached is told that the peer broke the protocol. It must close the link.
+	// Breached is called when the peer broke the protocol. It must close the link.
 	Breached(l *Link, err error)
 	// PollSoon asks for a Poll even if nothing arrives.
 	PollSoon()

@@ -19,8 +19,8 @@ import (
 // credits is the number of receives that are posted for the peer.
 const credits = 64
 
-// A rig is operations over a NIC that connects to nobody, for tests of single steps. It
-// is the Host, and knows one peer.
+// A rig is operations over a NIC without connections, for tests of single steps. It is the Host,
+// and knows one peer.
 type rig struct {
 	*Ops
 	peer *Peer

@@ -6,7 +6,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/peer"
 )
 
-// terms are what a peer is told about this side.
+// terms returns the description of this side for a peer.
 func (ps *Peers) terms(p *Peer) wire.Terms {
 	t := p.Link.Terms()
 	t.Eager = ps.Machine.Local.EagerBytes

@@ -24,7 +24,8 @@ type Config struct {
 	Seed    uint64 // of the pauses between attempts
 	Machine peer.Config
 	Errors  *bmi.ErrorCounts
-	// Report is told of connections that begin and end, by the address of the peer; nil: nobody is.
+	// Report is called with the address of the peer when a connection begins or ends. It may be
+	// nil.
 	Report func(kind bmi.EventKind, address string)
 }
 
@@ -32,17 +33,17 @@ type Config struct {
 type User interface {
 	// NewPeer makes the record of a peer, by Add.
 	NewPeer(host string, passive bool) (*Peer, error)
-	// Opened is told that a connection is READY: what waits may be sent.
+	// Opened is called when a connection is READY: waiting messages may be sent.
 	Opened(p *Peer)
-	// Ended is told that a connection, or an attempt to make one, has ended, and that all
-	// operations with the peer end with err.
+	// Ended is called when a connection, or an attempt to make one, has ended. All operations with
+	// the peer must end with err.
 	Ended(p *Peer, reason peer.Reason, err error)
-	// Recovered is told that DISCONNECT is over: receives that it postponed may be posted.
+	// Recovered is called when DISCONNECT is over: postponed receives may be posted.
 	Recovered(p *Peer)
 	// Waits reports whether operations with a peer, or messages of it, wait. A peer that
 	// cannot be reached is forgotten if none do.
 	Waits(p *Peer) (operations, messages bool)
-	// Forgotten is told that messages of the peer are of no use any more.
+	// Forgotten is called when messages of the peer are of no use any more.
 	Forgotten(p *Peer)
 }
 

@@ -290,7 +290,7 @@ func TestSimUDPRestart(t *testing.T) {
 		old := c.sides[i].ops
 		c.w.Crash(c.sides[i].name)
 		for o := range old {
-			o.err = bmi.ErrPeerFailed // nobody is there to hear of it
+			o.err = bmi.ErrPeerFailed // no process is left that could learn of it
 		}
 		c.open(i)
 		c.lookup(i)

@@ -267,8 +267,8 @@ func TestSplitOfAFewBytes(t *testing.T) {
 	}
 }
 
-// A large message whose receive is posted arrives although the peer is over its
-// limit with messages that nobody takes.
+// A large message whose receive is posted arrives although the peer has exceeded its limit of
+// messages that are not received.
 func TestWithheldCreditsDoNotStopTransfersUnderWay(t *testing.T) {
 	caps := simnic.DefaultCaps()
 	caps.RDMARead, caps.RDMAWrite = false, false

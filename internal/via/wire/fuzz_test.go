@@ -31,9 +31,9 @@ func TestEveryKindHasSamples(t *testing.T) {
 	}
 }
 
-// FuzzPacket: no packet makes a parser panic, and whatever one takes is encoded
-// to the same bytes again, so that nothing in a packet goes unread. Of a
-// handshake packet of another version only the fixed part counts.
+// FuzzPacket: no packet makes a parser panic, and an accepted packet is encoded to the same bytes
+// again, so the parsers ignore nothing in a packet. Of a handshake packet of another version only
+// the fixed part counts.
 func FuzzPacket(f *testing.F) {
 	for _, s := range everySample() {
 		f.Add(s.bytes())

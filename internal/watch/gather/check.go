@@ -29,8 +29,8 @@ const (
 	rateMax      = 1e18
 )
 
-// Clean makes text of another process harmless on a terminal and in a page: characters that move the cursor, that turn the
-// direction of writing, or that nobody sees become ?, and long text is cut.
+// Clean makes text of another process harmless on a terminal and in a page: characters that move the cursor, that change
+// the direction of writing, or that are invisible become ?, and long text is cut.
 func Clean(text string) string {
 	clean := true
 	for i := 0; i < len(text) && clean; i++ {

@@ -81,7 +81,7 @@ func TestAJobInAFolder(t *testing.T) {
 	for rank := range 8 {
 		watchtest.Serve(t, dir, fmt.Sprintf("node1-%d.sock", 5000+rank), func(second int) *watch.Snapshot { return watchtest.Job(8, second)[rank] })
 	}
-	// What is left of a process that was killed, something that is no socket, and a link.
+	// The socket of a killed process, a file that is no socket, and a link.
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "dead.sock"), Net: "unix"})
 	require.NoError(t, err)
 	l.SetUnlinkOnClose(false)
@@ -127,7 +127,7 @@ func TestPagesOverProcesses(t *testing.T) {
 	require.ErrorContains(t, err, "offset=99900 is too far down for 12 processes")
 }
 
-// TestSourcesThatSendAll: a process that knows no tables is asked as well.
+// TestSourcesThatSendAll: a process that does not support tables works as well.
 func TestSourcesThatSendAll(t *testing.T) {
 	var second atomic.Int64
 	path := watchtest.ServeHandler(t, t.TempDir(), "s", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -148,13 +148,13 @@ func TestHostileProcesses(t *testing.T) {
 	for name, c := range map[string]struct{ body, want string }{
 		"nothing":               {"", "its snapshot ends in the middle"},
 		"half":                  {`{"PID":1,"Endp`, "its snapshot ends in the middle"},
-		"not JSON":              {"<html>", "what it sends is no snapshot: invalid character"},
-		"NaN":                   {`{"Server":{"Requests":[{"Sum":NaN}]}}`, "no snapshot: invalid character 'N'"},
-		"a huge number":         {`{"Server":{"Requests":[{"Sum":1e999}]}}`, "no snapshot"},
-		"a negative counter":    {peer(`"Lost":-1`), "no snapshot"},
-		"another type":          {`{"Endpoints":"x"}`, "no snapshot"},
-		"a deep nest":           {`{"Counts":` + strings.Repeat("[", 20_000), "no snapshot"},
-		"an escape sequence":    {`{"PID":"` + `\u001b[2J` + `"}`, "no snapshot"},
+		"not JSON":              {"<html>", "its answer is not a snapshot: invalid character"},
+		"NaN":                   {`{"Server":{"Requests":[{"Sum":NaN}]}}`, "not a snapshot: invalid character 'N'"},
+		"a huge number":         {`{"Server":{"Requests":[{"Sum":1e999}]}}`, "not a snapshot"},
+		"a negative counter":    {peer(`"Lost":-1`), "not a snapshot"},
+		"another type":          {`{"Endpoints":"x"}`, "not a snapshot"},
+		"a deep nest":           {`{"Counts":` + strings.Repeat("[", 20_000), "not a snapshot"},
+		"an escape sequence":    {`{"PID":"` + `\u001b[2J` + `"}`, "not a snapshot"},
 		"a negative queue":      {peer(`"QueuedSends":-5`), "its snapshot makes no sense: a queue of -5"},
 		"a negative round trip": {peer(`"RoundTrip":-5`), "a round trip of -5e-09"},
 		"too many rails":        {peer(`"Rails":[` + strings.Repeat("{},", 64) + `{}]`), "65 rails, over 64"},

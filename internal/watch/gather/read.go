@@ -23,7 +23,7 @@ func Read(r io.Reader) (*watch.Snapshot, error) {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, errors.New("its snapshot ends in the middle")
 	case err != nil:
-		return nil, fmt.Errorf("what it sends is no snapshot: %s", Clean(err.Error()))
+		return nil, fmt.Errorf("its answer is not a snapshot: %s", Clean(err.Error()))
 	}
 	if err := check(&s); err != nil {
 		return nil, fmt.Errorf("its snapshot makes no sense: %w", err)

@@ -110,7 +110,7 @@ func (b *Below) drawLocked(output []byte) error {
 	return err
 }
 
-// Close removes the view, and prints what is left of the output.
+// Close removes the view, and prints the rest of the output.
 func (b *Below) Close() error {
 	b.stop()
 	<-b.done

@@ -23,7 +23,7 @@ type member struct {
 	s       *watch.Snapshot
 }
 
-// jobsOf finds the jobs that processes belong to. Two processes that claim to be the same rank are told in the notes.
+// jobsOf finds the jobs that processes belong to. If two processes claim to be the same rank, the notes say so.
 func jobsOf(samples []Sample) (jobs []Job, notes []string) {
 	found := make(map[string]map[int]member)
 	sizes := make(map[string]int)

@@ -87,7 +87,7 @@ func TestOnlyReads(t *testing.T) {
 	}
 }
 
-// TestHostile: whatever a client sends, it gets an error or nothing, and the next one is served.
+// TestHostile: a client that sends nonsense gets an error or nothing, and the next client is served.
 func TestHostile(t *testing.T) {
 	s, at := local(t)
 	long := strings.Repeat("x", 1<<20)

@@ -95,8 +95,8 @@ func (l *Locks) Unlock(rank int, exclusive bool) error {
 	return nil
 }
 
-// Sleep waits until somebody unlocks the lock of a rank, but not long: the caller calls Try again.
-// It may return early.
+// Sleep waits a short time for the lock of a rank to be unlocked. Then the caller calls Try again. It may
+// return early.
 func (l *Locks) Sleep(rank int) {
 	turn := l.word32(rank, offTurn)
 	sleepers := l.word32(rank, offSleep)

@@ -30,7 +30,7 @@ func (o *envOptions) flags(f *pflag.FlagSet) {
 // apply sets the environment of a job: nil means that of mpiexec.
 func (o *envOptions) apply(cfg *launch.Config, environment []string) error {
 	if o.all && (o.none || o.list != "") || o.none && o.list != "" {
-		return usagef("only one of --genvall, --genvnone and --genvlist can be had")
+		return usagef("only one of --genvall, --genvnone and --genvlist may be given")
 	}
 	set, err := o.pairs(environment)
 	if err != nil {

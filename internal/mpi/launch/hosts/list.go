@@ -90,7 +90,7 @@ func (l *list) add(h Host) error {
 	return nil
 }
 
-// result returns the hosts, of which there must be one.
+// result returns the hosts, or an error if there are none.
 func (l *list) result() ([]Host, error) {
 	if len(l.hosts) == 0 {
 		return nil, bad("it names none")

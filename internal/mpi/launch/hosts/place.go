@@ -32,7 +32,7 @@ func ParseMap(text string) (Map, error) {
 	return Map{}, bad("ranks are mapped by node, slot, core or ppr:N:node, not by %.60q", text)
 }
 
-// Slots is how many ranks a job has if nobody says otherwise.
+// Slots is the default number of ranks of a job.
 func (m Map) Slots(hosts []Host) (n int) {
 	for _, h := range hosts {
 		n += m.per(h)

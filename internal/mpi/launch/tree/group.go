@@ -15,7 +15,7 @@ type group struct {
 	ending                      bool // ends of processes are reported only when all have ended
 
 	runs               []wire.Run // ends that the parent does not know
-	toldBad, toldEarly bool       // it knows of an end that ends the job, and of one before Init
+	toldBad, toldEarly bool       // the parent knows of an end that ends the job, and of one before Init
 	missing            []int      // for the open question
 	more, answers      int        // ranks that are not in missing; neighbours that have not answered
 }
@@ -135,8 +135,8 @@ const (
 	ready
 )
 
-// urgent tells whether the parent must know of an end now. One end that ends the job is enough, and
-// one of a process that never called Init, which matters if others do.
+// urgent tells whether an end must be reported to the parent at once: the first end that ends the
+// job, and the first end of a process that never called Init, which matters if other processes do.
 func (g *group) urgent(r wire.Run, keepGoing bool) bool {
 	switch {
 	case g.ending:

@@ -5,7 +5,7 @@ import "github.com/viaduct-hpc/viaduct/internal/mpi/launch/tree/wire"
 // Config is the configuration of a node, which it gets from its parent.
 type Config struct {
 	Node, Arity, Nodes int
-	// KeepGoing lets the job go on when processes die: then each death is told at once.
+	// KeepGoing lets the job continue when processes die. Then each death is reported at once.
 	KeepGoing bool
 }
 

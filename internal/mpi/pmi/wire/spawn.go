@@ -7,7 +7,7 @@ import (
 )
 
 // A Spawn is a PMI-1 request to start processes of one program. A job of several programs needs one
-// Spawn for each, of which only the last is answered.
+// Spawn for each program. Only the last one is answered.
 type Spawn struct {
 	Total, Number int // Number of Total, 1 ≤ Number ≤ Total
 	Processes     int

@@ -1,8 +1,7 @@
 package message
 
-// A cover is the set of bytes of a message that have arrived: all before front, and
-// islands beyond it. It is exact whatever segments overlap, so that a message with
-// a hole never counts as complete.
+// A cover is the set of bytes of a message that have arrived: all before front, and islands beyond
+// it. It is exact even if segments overlap, so a message with a hole never counts as complete.
 type cover struct {
 	front      uint32
 	have       uint32 // bytes, including islands

@@ -62,10 +62,9 @@ func (r *recvRing) shrink() {
 	}
 }
 
-// PostRecv takes a receive, as nic.Port says. If the descriptor still has a buffer
-// on loan it gives the buffer back, whatever else happens. PostRecv returns
-// nic.ErrAgain if the queue is full and nic.ErrNotConnected if the connection is
-// over.
+// PostRecv takes a receive, as nic.Port says. If the descriptor still has a buffer on loan,
+// PostRecv always returns the buffer. PostRecv returns nic.ErrAgain if the queue is full and
+// nic.ErrNotConnected if the connection is over.
 func (q *Queue) PostRecv(d *nic.Descriptor) error {
 	if loan := q.loans.take(d); loan != nil {
 		loan.Free()

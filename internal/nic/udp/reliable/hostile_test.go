@@ -10,8 +10,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/sim"
 )
 
-// FuzzHostilePeer: whatever packets a peer sends, in any order, the lane stays
-// consistent, acks nothing twice, and never holds more in memory than its window.
+// FuzzHostilePeer: with any packets of a peer, in any order, the lane stays consistent, acks
+// nothing twice, and never keeps more than its window in memory.
 func FuzzHostilePeer(f *testing.F) {
 	var seed []byte
 	for _, t := range []*wire.Transport{

@@ -11,7 +11,7 @@ var (
 	// ErrSilent: the peer has not answered for the configured time.
 	ErrSilent = errors.New("reliable: the peer does not answer; check that it runs and that the network lets UDP through both ways")
 	// ErrImpossible: an ack is for segments that were never sent.
-	ErrImpossible = errors.New("reliable: the peer acks what was never sent")
+	ErrImpossible = errors.New("reliable: the peer acks segments that were never sent")
 )
 
 // A Lane makes one lane of a connection reliable, in both directions. S is the value

@@ -45,8 +45,7 @@ func FuzzRespond(f *testing.F) {
 	})
 }
 
-// FuzzInitiator: whatever packet arrives, an attempt that has a cookie ends with a connection only by the
-// genuine answer.
+// FuzzInitiator: no packet but the genuine answer makes a connection of an attempt that has a cookie.
 func FuzzInitiator(f *testing.F) {
 	kinds := secured(f)
 	begin := func(t testing.TB, k keys) (i *Initiator, answer []byte) {

@@ -9,8 +9,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/nic/udp/wire"
 )
 
-// suite is Noise_*_25519_ChaChaPoly_SHA256, whatever the pattern. This cipher is for the handshake;
-// that of packets is chosen separately.
+// suite is Noise_*_25519_ChaChaPoly_SHA256 for all patterns. It has the cipher of the handshake.
+// The cipher of packets is chosen separately.
 var suite = noise.NewCipherSuite(noise.DH25519, noise.CipherChaChaPoly, noise.HashSHA256)
 
 const ephemeralBytes = 32 // a private key, and a public one

@@ -34,7 +34,7 @@ func Of(block []byte) uint32 {
 	return sum ^ ofZeros
 }
 
-// Append appends the sums of a run of blocks, of which the last may be shorter.
+// Append appends the sums of a run of blocks. The last block may be shorter.
 func Append(sums, blocks []byte) []byte {
 	count := len(blocks) / Bytes
 	start := len(sums)

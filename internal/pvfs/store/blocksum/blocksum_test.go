@@ -95,7 +95,7 @@ func TestHeaders(t *testing.T) {
 	golden.CheckVectors(t, "testdata/headers.golden", vectors)
 }
 
-// FuzzHeader: what is read is written in the same bytes, also if its checksum is made to fit.
+// FuzzHeader: an accepted header is encoded to the same bytes again, also if the test corrects its checksum.
 func FuzzHeader(f *testing.F) {
 	for _, h := range samples {
 		f.Add(h.Append(nil))

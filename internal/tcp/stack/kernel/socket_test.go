@@ -257,7 +257,7 @@ func TestOutOfDescriptors(t *testing.T) {
 	require.NoError(t, err, "there is room again")
 }
 
-// TestRoom: whatever the limit of the process, some descriptors are left for other uses.
+// TestRoom: with any limit of the process, some descriptors are left for other uses.
 func TestRoom(t *testing.T) {
 	for descriptors, want := range map[uint64]int{
 		0: 0, 64: 32, 256: 160, 1024: 832, 4096: 3520, 1 << 20: 917440, math.MaxUint64: math.MaxInt32 - math.MaxInt32/8 - 64,

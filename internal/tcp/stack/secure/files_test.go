@@ -109,7 +109,8 @@ func TestErrorsDoNotShowTheSecret(t *testing.T) {
 	assert.NotContains(t, err.Error(), "hunter2")
 }
 
-// TestSpellingsOfASecret: two sides with the same key connect, whatever the format of their files.
+// TestSpellingsOfASecret: two sides with the same key connect, even if their files have different
+// formats.
 func TestSpellingsOfASecret(t *testing.T) {
 	key, ok := sharedkey.Decode([]byte(aSecret))
 	require.True(t, ok)

@@ -57,8 +57,8 @@ func TestBothSidesSendAtOnce(t *testing.T) {
 	}, client, server)
 }
 
-// TestNarrowNetwork moves everything, the handshake too, in pieces of a few
-// bytes, of which few are on the way at once.
+// TestNarrowNetwork moves everything, the handshake too, in pieces of a few bytes. Only a few bytes
+// are on the way at once.
 func TestNarrowNetwork(t *testing.T) {
 	rooms := []int{1, 17, 2, 600}
 	if testing.Short() {

@@ -11,10 +11,9 @@ import (
 // the stream below. Certificates of some kilobytes are usual.
 const handshakeBytesMax = 32 << 10
 
-// A handshake is the goroutine in which crypto/tls performs the handshake, and
-// the buffers between it and the owner. The owner puts in what the stream below
-// received and takes out what is to be sent. The goroutine is stopped when the
-// stream closes.
+// A handshake is the goroutine in which crypto/tls performs the handshake, and the buffers between
+// it and the owner. The owner puts in the bytes that the stream below received, and takes out those
+// to be sent. The goroutine is stopped when the stream closes.
 type handshake struct {
 	mu   sync.Mutex
 	cond sync.Cond
@@ -68,8 +67,8 @@ func (h *handshake) read(b []byte) (int, error) {
 	return n, nil
 }
 
-// write receives the bytes that crypto/tls writes. A handshake sends a few
-// kilobytes whatever the other side does, so there is no limit here.
+// write receives the bytes that crypto/tls writes. The other side cannot make a handshake send more
+// than a few kilobytes, so there is no limit here.
 func (h *handshake) write(b []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

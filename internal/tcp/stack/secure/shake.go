@@ -163,8 +163,8 @@ func (s *stream) settled() {
 	}
 }
 
-// linger keeps a failed stream open until the other side has read the reason. If
-// it were closed with unread bytes, a kernel would discard what was sent.
+// linger keeps a failed stream open until the other side has read the reason. If it were closed
+// with unread bytes, a kernel would discard the sent bytes.
 func (s *stream) linger() {
 	if s.finish < finishAnnounced {
 		s.finish = finishAnnounced

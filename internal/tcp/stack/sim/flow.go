@@ -172,7 +172,7 @@ func (n *Network) tooLong(since time.Duration) bool {
 	return n.opts.KeepAlive > 0 && n.sim.Now()-since >= n.opts.KeepAlive
 }
 
-// answer tells the sender what arrived and what was read. One answer at a time is
+// answer informs the sender how many bytes have arrived and been read. One answer at a time is
 // under way; it carries the state at the time when it arrives.
 func (f *flow) answer(attempt int) {
 	n := f.net()

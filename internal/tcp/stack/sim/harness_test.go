@@ -78,7 +78,7 @@ func (n *net) until(what string, done func() bool) {
 	require.NoError(n, n.world.RunUntil(func() bool {
 		n.poll()
 		if _, more := n.world.Next(); !more {
-			n.world.RunFor(10 * time.Microsecond) // somebody may wait for room
+			n.world.RunFor(10 * time.Microsecond) // a sender may wait for room
 		}
 		return done()
 	}), what)

@@ -19,7 +19,7 @@ type node struct {
 	closed bool
 }
 
-// end is a stream or a listener and what its owner knows of it from events.
+// end is a stream or a listener, with the state that its owner knows from events.
 type end struct {
 	n        *node
 	token    stack.Token

@@ -61,8 +61,8 @@ func As(ctx context.Context, who any) context.Context {
 
 // An FS is a storage with one directory.
 type FS struct {
-	// TwoNames makes Rename give the new name first and take the old one then, as on a PVFS, and
-	// Delete remove a file whatever other names it has.
+	// With TwoNames, Rename first adds the new name and then removes the old one, as on a PVFS, and
+	// Delete removes a file even if it has another name.
 	TwoNames bool
 
 	number int
@@ -150,7 +150,7 @@ func (f *FS) Remove(name string) {
 	delete(f.durable, name)
 }
 
-// Killed returns a copy of the storage: what is left if all processes die now.
+// Killed returns a copy of the storage as it is if all processes die now.
 func (f *FS) Killed(t testing.TB) *FS {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -160,7 +160,7 @@ func (f *FS) Killed(t testing.TB) *FS {
 // sectorBytes is how much of a file is on a disk, or not, as a whole.
 const sectorBytes = 512
 
-// Cut returns what is left if the machine loses power now, as one of the possibilities.
+// Cut returns one of the states in which the storage may be if the machine loses power now.
 func (f *FS) Cut(t testing.TB, r *rand.Rand) *FS {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -123,7 +123,7 @@ func TestNoLocks(t *testing.T) {
 	assert.Equal(t, mem, got)
 }
 
-// TestHostile: what is no regular file, and what may not be opened.
+// TestHostile: files that are not regular, and files that may not be opened.
 func TestHostile(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

@@ -1,7 +1,7 @@
 // Package shared keeps what the processes of a file share: the shared file pointer, and locks for
 // atomic accesses to files that have none of their own. Rank 0 has it (state.go, pure), and serves
 // the others through messages (desk.go), one request after another. So every request sees those
-// before it, whatever the order in which processes run
+// before it, in any order in which the processes run
 // (docs/internals/decisions/0037-the-shared-pointer-is-a-service.md).
 package shared
 
@@ -17,7 +17,7 @@ type state struct {
 	waiting []claim // in the order of their requests
 }
 
-// A claim is a lock that somebody has or waits for, on bytes off to end-1.
+// A claim is a lock, held or waited for, on bytes off to end-1.
 type claim struct {
 	off, end int64
 	shared   bool

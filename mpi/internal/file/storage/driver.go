@@ -31,8 +31,8 @@ type How struct {
 // A Dir is one process's access to a directory. Names are those of files in it, which CheckEntry
 // accepts.
 //
-// Names are on stable storage after Sync. Before, each change of a name may survive a loss of power
-// or not, whatever becomes of earlier and later ones.
+// Names are on stable storage after Sync. Before that, each change of a name may survive a loss of
+// power or not, independently of earlier and later changes.
 type Dir interface {
 	// Names returns the names of all files, in any order.
 	Names(ctx context.Context) ([]string, error)

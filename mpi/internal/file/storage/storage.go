@@ -13,8 +13,8 @@ import (
 // end with the error of ctx when ctx ends; bytes of a write may then have been written or not.
 // Errors have a class of MPI, or are those of ctx.
 //
-// Writes of disjoint ranges do not disturb each other, whichever process does them. Overlapping
-// writes at the same time leave the bytes of either.
+// Writes of disjoint ranges do not affect each other, within a process and between processes.
+// Overlapping writes at the same time leave the bytes of either.
 type File interface {
 	// Read reads the ranges, one after another, into mem, which has their size. n is the number of
 	// bytes before the first one beyond the end of the file.

@@ -80,8 +80,7 @@ func (v *View) Bytes(off int64) (int64, error) {
 	return int64(lo), nil
 }
 
-// Etypes returns how many etypes lie before byte d of the view, of which the last may be there in
-// part.
+// Etypes returns how many etypes lie before byte d of the view. The last of them may be incomplete.
 func (v *View) Etypes(d int64) int64 {
 	size := int64(v.etype.Size())
 	return d/size + min(d%size, 1)

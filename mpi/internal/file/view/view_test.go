@@ -138,7 +138,7 @@ func FuzzView(f *testing.F) {
 	f.Fuzz(func(t *testing.T, c []byte) { check(t, choices(c)) })
 }
 
-// TestPattern: a view of a pattern is few runs, whatever its length.
+// TestPattern: a view of a pattern has few runs, independently of its length.
 func TestPattern(t *testing.T) {
 	v, err := datatype.Resized(datatype.Float64, 0, 24)
 	require.NoError(t, err)

@@ -99,7 +99,7 @@ func (m *Machine) Start(ranks []int) {
 // Started returns the ranks that Complete is for, or an error if there is nothing to complete.
 func (m *Machine) Started() ([]int, error) {
 	if m.access != started {
-		return nil, errclass.New(errclass.RMASync, "Complete in %s: only Start begins what it ends", accessNames[m.access])
+		return nil, errclass.New(errclass.RMASync, "Complete in %s: it only ends an epoch that Start began", accessNames[m.access])
 	}
 	return m.started, nil
 }
@@ -184,7 +184,7 @@ func (m *Machine) LockAll(h Hold) {
 // LockedAll tells how LockAll locked, or returns an error unless it did.
 func (m *Machine) LockedAll() (Hold, error) {
 	if m.access != lockedAll {
-		return 0, errclass.New(errclass.RMASync, "UnlockAll in %s: only LockAll begins what it ends", accessNames[m.access])
+		return 0, errclass.New(errclass.RMASync, "UnlockAll in %s: it only ends an epoch that LockAll began", accessNames[m.access])
 	}
 	return m.all, nil
 }

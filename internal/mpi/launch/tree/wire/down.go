@@ -84,8 +84,9 @@ func (f *Start) fields(c *codec) {
 	c.flag(&f.Report)
 }
 
-// Release ends a fence. Pairs are those that were put since the fence before; if they are many, there
-// are none, and they are asked for. More frames of the same fence follow unless Last is set.
+// Release ends a fence. Pairs are those that were put since the fence before. If there are too many,
+// Pairs is empty, and nodes ask for single pairs. More frames of the same fence follow unless Last is
+// set.
 type Release struct {
 	Group int
 	Pairs []Pair

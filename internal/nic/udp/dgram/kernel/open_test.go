@@ -26,7 +26,7 @@ func TestOptionsOutOfRange(t *testing.T) {
 }
 
 func TestSocketsHaveTheOptions(t *testing.T) {
-	o := Options{SendBuffer: 100_000, RecvBuffer: 150_000} // anybody may have so much
+	o := Options{SendBuffer: 100_000, RecvBuffer: 150_000} // every user may have so much
 	s := bound(t, open(t, o), loopback4)
 	for _, want := range []struct{ level, option, value int }{
 		{unix.SOL_SOCKET, unix.SO_SNDBUF, 2 * o.SendBuffer}, // socket(7): the kernel doubles it

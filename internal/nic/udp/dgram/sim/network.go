@@ -148,9 +148,8 @@ func (n *Network) SetRate(from, to *Host, r sim.Rate) {
 }
 
 // SetMTU changes the MTU of the path from one host to another: the largest payload, at least
-// dgram.PayloadMin bytes. Larger packets vanish. Unless silent, the sending host is told if
-// the way back is open, and then knows the new MTU. It notices an increase within
-// dgram.PathMTUAge.
+// dgram.PayloadMin bytes. Larger packets vanish. Unless silent, the sending host learns the new
+// MTU, if the way back is open. It notices an increase within dgram.PathMTUAge.
 func (n *Network) SetMTU(from, to *Host, bytes int, silent bool) {
 	n.enter()
 	defer n.leave()

@@ -32,8 +32,8 @@ type Options struct {
 	// is then drawn from dgram.PayloadMin to MTUBytes. 0 means that only SetMTU
 	// changes it. Without traffic a path does not change.
 	MTUChangeEvery time.Duration
-	// Silent is the probability that such a change is silent: no host is told why
-	// its packets vanish.
+	// Silent is the probability that such a change is silent: no host learns why its packets
+	// vanish.
 	Silent float64
 
 	// Up and Down are the speed of every host's card, in each direction. Packets
