@@ -7,6 +7,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
 	"github.com/viaduct-hpc/viaduct/internal/cli/stream"
+	"github.com/viaduct-hpc/viaduct/internal/cli/top"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 	"github.com/viaduct-hpc/viaduct/internal/perf/service"
 )
@@ -33,7 +34,7 @@ var exits = []program.Exit{
 	{Code: ExitChecksum, Errors: []error{stream.ErrChecksum}},
 	{Code: ExitPeerFailed, Errors: []error{stream.ErrGone}},
 	{Code: ExitBusy, Errors: []error{errBusy}},
-	{Code: ExitNobody, Errors: []error{stream.ErrNobody, errNoAnswer, bmi.ErrUnreachable}},
+	{Code: ExitNobody, Errors: []error{stream.ErrNobody, top.ErrNobody, errNoAnswer, bmi.ErrUnreachable}},
 	{Code: ExitPeerFailed, Errors: []error{stream.ErrOtherSide, bmi.ErrPeerFailed, bmi.ErrRefused}},
 	{Code: ExitUsage, Errors: []error{perf.ErrSize}},
 }
@@ -46,6 +47,9 @@ func explain(err error) string {
 	text := program.Explain(err)
 	if errors.Is(err, bmi.ErrBadAddress) && !strings.Contains(text, "HOST:PORT") && !strings.Contains(text, "of this machine") {
 		return text + "; an address looks like " + addressForms()
+	}
+	if errors.Is(err, top.ErrNobody) {
+		return text + "; processes show what they do where " + metricsVariable + " of their environment says"
 	}
 	return text
 }

@@ -26,8 +26,8 @@ at an address, at a Unix socket, or each at a socket of its own in a folder. Top
 by default the one in its own ` + metricsVariable + `.
 
 On a terminal, top shows a table that it updates each second, until q. Otherwise, or with --once, it
-prints one table and ends. With --web it serves the same as a page for browsers, without a password:
-listen at localhost unless all that reach the address may read it.
+prints one table and ends, and fails if no process answers. With --web it serves the same as a page for
+browsers, without a password: listen at localhost unless all that reach the address may read it.
 
 ` + exitHelp,
 		Example: `  bmi top node1:9100 node2:9100
@@ -38,9 +38,13 @@ listen at localhost unless all that reach the address may read it.
 			if err != nil {
 				return program.Usage(err)
 			}
+			var where []string
+			for _, t := range targets {
+				where = append(where, t.String())
+			}
 			source := gather.New(targets)
 			defer source.Close()
-			return opt.Run(cmd.Context(), a.In, a.Out, a.Err, source)
+			return opt.Run(cmd.Context(), a.In, a.Out, a.Err, source, strings.Join(where, ", "))
 		},
 	}
 	opt.Flags(cmd.Flags())

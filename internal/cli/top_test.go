@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -34,6 +35,27 @@ func TestTopOnce(t *testing.T) {
 	var v view.View
 	require.NoError(t, json.Unmarshal([]byte(r.out.String()), &v))
 	assert.Equal(t, 30, v.Peers.Known)
+}
+
+// TestTopWithNobody: one view of no process fails, and says where top looked.
+func TestTopWithNobody(t *testing.T) {
+	t.Setenv(metricsVariable, "")
+	empty, missing, socket := t.TempDir(), filepath.Join(t.TempDir(), "missing"), filepath.Join(t.TempDir(), "s")
+	for _, c := range []struct {
+		args, says []string
+	}{
+		{[]string{"dir:" + empty}, []string{"bmi: nobody answers at dir:" + empty + ": no process has a socket there; "}},
+		{[]string{"dir:" + missing}, []string{"at dir:" + missing + ": open " + missing + ": no such file or directory; "}},
+		{[]string{"unix:" + socket}, []string{"at unix:" + socket + ": nobody listens there; "}},
+		{[]string{"--json", "unix:" + socket, "dir:" + empty}, []string{"at unix:" + socket + ", dir:" + empty + ": unix:" + socket + ": "}},
+	} {
+		r := start(t, nil, append([]string{"top", "--once", "--interval", "500ms"}, c.args...)...).wait(t)
+		assert.Equal(t, program.ExitNobody, r.code, c.args)
+		for _, want := range append(c.says, "processes show what they do where VIADUCT_METRICS of their environment says") {
+			assert.Contains(t, r.err.String(), want)
+		}
+		assert.Empty(t, r.out.String(), c.args)
+	}
 }
 
 func TestTopMistakes(t *testing.T) {

@@ -189,12 +189,18 @@ type Ignored struct {
 	Line    int
 	Section string // the innermost section
 	Keyword Keyword
+	Value   string
 	Server  int // index in Servers for a line of <ServerOptions>; otherwise -1
 }
 
-// Ignored returns the lines of the text without effect, in their order, except those of other file systems.
+// Ignored returns the lines of the text without effect, in their order, except those of other file systems, those with a usual value
+// (Keyword.Usual), and those with a DataStorageSpace that is the MetadataStorageSpace.
 func (c *Config) Ignored() []Ignored {
-	return slices.SortedFunc(slices.Values(c.ignored), func(a, b Ignored) int { return cmp.Compare(a.Line, b.Line) })
+	all := slices.DeleteFunc(slices.Clone(c.ignored), func(i Ignored) bool {
+		return i.Keyword.isUsual(i.Value) || i.Keyword.Name == "DataStorageSpace" && i.Value == c.MetaDir(i.Server)
+	})
+	slices.SortFunc(all, func(a, b Ignored) int { return cmp.Compare(a.Line, b.Line) })
+	return all
 }
 
 // StorageHint is the value of a directive of <StorageHints>, or empty.

@@ -19,7 +19,7 @@ type GenOptions struct {
 	Servers []GenServer
 
 	DataDir, MetaDir string // of servers that set none: their alias is appended
-	LogFile          string // likewise
+	LogFile          string // of stock servers, likewise; "": OrangeFS's default, /tmp/pvfs2-server.log
 	BMIModules       string // for stock clients and servers: "bmi_tcp"
 	NoStuffing       bool
 	DefaultDatafiles int
@@ -99,7 +99,7 @@ func Generate(o GenOptions) (string, error) {
 func (o *GenOptions) fill() {
 	o.Name, o.ID, o.Root = cmp.Or(o.Name, "pvfs2-fs"), cmp.Or(o.ID, 1000), cmp.Or(o.Root, 1048576)
 	o.DataDir, o.MetaDir = cmp.Or(o.DataDir, "/var/lib/orangefs/data"), cmp.Or(o.MetaDir, "/var/lib/orangefs/meta")
-	o.LogFile, o.BMIModules = cmp.Or(o.LogFile, "/var/log/orangefs-server.log"), cmp.Or(o.BMIModules, "bmi_tcp")
+	o.BMIModules = cmp.Or(o.BMIModules, "bmi_tcp")
 	d := &o.DistrDir
 	d.Initial, d.Split = cmp.Or(d.Initial, 1), cmp.Or(d.Split, 100)
 	d.Max = max(d.Max, d.Initial)
@@ -108,7 +108,9 @@ func (o *GenOptions) fill() {
 		s := &o.Servers[i]
 		s.Alias = cmp.Or(s.Alias, aliasOf(s.Address))
 		s.DataDir, s.MetaDir = cmp.Or(s.DataDir, o.DataDir+"-"+s.Alias), cmp.Or(s.MetaDir, o.MetaDir+"-"+s.Alias)
-		s.LogFile = cmp.Or(s.LogFile, o.LogFile+"-"+s.Alias)
+		if s.LogFile == "" && o.LogFile != "" {
+			s.LogFile = o.LogFile + "-" + s.Alias
+		}
 	}
 }
 
@@ -167,7 +169,7 @@ func (w *writer) defaults(o *GenOptions) {
 		w.line("DataStorageSpace %s", o.DataDir)
 		w.line("MetadataStorageSpace %s", o.MetaDir)
 		w.WriteString("\n")
-		w.line("LogFile %s", o.LogFile)
+		w.text("LogFile", o.LogFile)
 		w.line("TCPBindSpecific yes")
 		w.WriteString("\n")
 		w.section("Security", func() {
@@ -261,7 +263,7 @@ func (w *writer) options(s GenServer) {
 		w.line("Server %s", s.Alias)
 		w.line("DataStorageSpace %s", s.DataDir)
 		w.line("MetadataStorageSpace %s", s.MetaDir)
-		w.line("LogFile %s", s.LogFile)
+		w.text("LogFile", s.LogFile)
 	})
 }
 

@@ -23,6 +23,14 @@ type Keyword struct {
 	Effect   Effect
 	Security bool   // it concerns rights or authentication
 	Why      string // why it has no effect, if the name does not show that
+	// Usual are the values of a keyword without effect that nobody has chosen: those that Generate writes and OrangeFS's defaults.
+	// "*": any.
+	Usual []string
+}
+
+// isUsual reports whether a value is a usual one.
+func (k Keyword) isUsual(value string) bool {
+	return slices.ContainsFunc(k.Usual, func(u string) bool { return u == "*" || strings.EqualFold(u, value) })
 }
 
 // In reports whether the keyword is allowed in a section.
@@ -69,21 +77,21 @@ var keywords = []Keyword{
 	{Name: "ClientRetryDelayMilliSecs", Sections: inDefaults, Effect: OnAll},
 	{Name: "LogFile", Sections: inServers, Why: "pvfsd serve --log-file says where the log goes"},
 	{Name: "LogType", Sections: inServers},
-	{Name: "LogStamp", Sections: inServers},
-	{Name: "EventLogging", Sections: inServers},
-	{Name: "EnableTracing", Sections: inServers},
+	{Name: "LogStamp", Sections: inServers, Usual: []string{"datetime", "usec"}},
+	{Name: "EventLogging", Sections: inServers, Usual: []string{"none"}},
+	{Name: "EnableTracing", Sections: inServers, Usual: []string{"no"}},
 	{Name: "PerfUpdateHistory", Sections: inDefaults},
-	{Name: "PerfUpdateInterval", Sections: inDefaults},
-	{Name: "BMIModules", Sections: inDefaults, Why: "the addresses name their methods"},
+	{Name: "PerfUpdateInterval", Sections: inDefaults, Usual: []string{"1000"}},
+	{Name: "BMIModules", Sections: inDefaults, Usual: []string{"*"}}, // the addresses name their methods
 	{Name: "BMIOpts", Sections: inDefaults},
-	{Name: "FlowModules", Sections: inDefaults},
-	{Name: "TCPBindSpecific", Sections: inServers, Why: "servers always listen on their own addresses alone"},
+	{Name: "FlowModules", Sections: inDefaults, Usual: []string{"flowproto_multiqueue"}},
+	{Name: "TCPBindSpecific", Sections: inServers, Why: "servers always listen on their own addresses alone", Usual: []string{"yes"}},
 	{Name: "TCPBufferSend", Sections: inDefaults},
 	{Name: "TCPBufferReceive", Sections: inDefaults},
-	{Name: "UnexpectedRequests", Sections: inServers},
+	{Name: "UnexpectedRequests", Sections: inServers, Usual: []string{"50"}},
 	{Name: "TroveMaxConcurrentIO", Sections: inServers},
-	{Name: "PrecreateBatchSize", Sections: inServers},
-	{Name: "PrecreateLowThreshold", Sections: inServers},
+	{Name: "PrecreateBatchSize", Sections: inServers, Usual: []string{"0,1024,1024,1024,32,1024,0"}},
+	{Name: "PrecreateLowThreshold", Sections: inServers, Usual: []string{"0,256,256,256,16,256,0"}},
 	{Name: "DBMaxSize", Sections: []string{"<Defaults>", "<ServerOptions>", "<StorageHints>"}},
 
 	{Name: "TrustedNetwork", Sections: inSecurity, Many: true, Effect: OnServers, Security: true},
@@ -133,7 +141,7 @@ var keywords = []Keyword{
 
 	{Name: "TroveSyncMeta", Sections: inHints, Effect: OnServers},
 	{Name: "TroveSyncData", Sections: inHints, Effect: OnServers},
-	{Name: "TroveMethod", Sections: []string{"<Defaults>", "<StorageHints>"}},
+	{Name: "TroveMethod", Sections: []string{"<Defaults>", "<StorageHints>"}, Usual: []string{"alt-aio"}},
 	{Name: "HandleRecycleTimeoutSecs", Sections: inHints},
 	{Name: "AttrCacheKeywords", Sections: inHints},
 	{Name: "AttrCacheSize", Sections: inHints},

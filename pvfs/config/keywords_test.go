@@ -2,6 +2,7 @@ package config
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,7 +13,7 @@ import (
 var samples = map[string]string{
 	"Alias": "three mem://three", "Server": "two", "Range": "one 500-600", "Name": "twod_stripe", "RootHandle": "4",
 	"FileStuffing": "no", "TroveSyncMeta": "no", "TroveSyncData": "no", "TurnOffTimeouts": "yes", "TrustedPorts": "1-1023",
-	"TroveMethod": "alt-aio", "TrustedNetwork": "tcp://10.*", "RootSquash": "*", "RootSquashExceptions": "*",
+	"TroveMethod": "directio", "TrustedNetwork": "tcp://10.*", "RootSquash": "*", "RootSquashExceptions": "*",
 	"AllSquash": "*", "ReadOnly": "*", "Param": "strip_size", "Value": "4096", "StorageSpace": "/s", "MetadataStorageSpace": "/m",
 	"Hosts": "ldaps://x", "BindPassword": "file:/p", "SearchMode": "DN", "SearchScope": "onelevel",
 }
@@ -102,7 +103,7 @@ func seen(t *testing.T, text string) (all []any) {
 	return all
 }
 
-// TestKeywordsEffect: a keyword has an effect if the table says so. Otherwise it is in Ignored.
+// TestKeywordsEffect: a keyword has an effect if the table says so. Otherwise it is in Ignored, unless its value is a usual one.
 func TestKeywordsEffect(t *testing.T) {
 	plain := seen(t, skeleton)
 	eachKeyword(func(k Keyword, section string) {
@@ -114,6 +115,14 @@ func TestKeywordsEffect(t *testing.T) {
 		}
 		if k.Effect == NoEffect {
 			require.Equal(t, plain, seen(t, text), "%s in %s", k.Name, section)
+			for _, usual := range k.Usual {
+				c, err := Parse(with(section, k.Name+" "+usual))
+				require.NoError(t, err)
+				require.Empty(t, c.Ignored(), "%s %s", k.Name, usual)
+			}
+			if slices.Contains(k.Usual, "*") {
+				return
+			}
 			require.Len(t, c.Ignored(), 1)
 			require.Equal(t, k, c.Ignored()[0].Keyword)
 			require.Equal(t, section, c.Ignored()[0].Section)
@@ -122,6 +131,7 @@ func TestKeywordsEffect(t *testing.T) {
 		require.NotEqual(t, plain, seen(t, text), "%s in %s", k.Name, section)
 		require.Empty(t, c.Ignored())
 		require.Empty(t, k.Why, k.Name)
+		require.Empty(t, k.Usual, k.Name)
 	})
 }
 

@@ -141,7 +141,7 @@ func (p *parser) apply(a *applier, settings []setting) (applied []setting) {
 		}
 		applied = append(applied, s)
 		if s.word.Effect == NoEffect {
-			a.c.ignored = append(slices.Clip(a.c.ignored), Ignored{Line: s.line, Section: s.section, Keyword: *s.word, Server: a.server})
+			a.c.ignored = append(slices.Clip(a.c.ignored), Ignored{Line: s.line, Section: s.section, Keyword: *s.word, Value: s.value(), Server: a.server})
 		}
 	}
 	return applied

@@ -5,6 +5,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/cli/program"
+	"github.com/viaduct-hpc/viaduct/internal/cli/top"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/rpc"
 	"github.com/viaduct-hpc/viaduct/pvfs/client"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
@@ -36,7 +37,7 @@ var silence = []error{
 // exits are the exit codes specific to this command.
 var exits = []program.Exit{
 	{Code: ExitChecksum, Errors: []error{errChecksum}},
-	{Code: ExitNobody, Errors: silence},
+	{Code: ExitNobody, Errors: append(silence, top.ErrNobody)},
 	{Code: ExitUsage, Errors: []error{config.ErrSource}},
 }
 

@@ -28,7 +28,7 @@ answer, too. They tell the counters to root, or to clients that pvfsd serve --ma
 space alone. Percentiles of latencies are in bmi top and on the page of pvfsd serve --page.
 
 On a terminal, top shows a table that it updates each second, until q. Otherwise, or with --once, it
-prints one table and ends.
+prints one table and ends, and fails if no server answers.
 
 ` + exitHelp,
 		Example: `  pvfs top
@@ -40,7 +40,7 @@ prints one table and ends.
 				return err
 			}
 			opt.Tab = "servers"
-			return opt.Run(cmd.Context(), a.In, a.Out, a.Err, &loads{fsys: fsys})
+			return opt.Run(cmd.Context(), a.In, a.Out, a.Err, &loads{fsys: fsys}, "the servers of "+fsys.Name())
 		},
 	}
 	opt.Flags(cmd.Flags())

@@ -45,3 +45,12 @@ func TestTopWithAServerThatIsDown(t *testing.T) {
 	out := s.ok("--user 0 top --interval 500ms")
 	assert.Contains(t, out, "no answer: ")
 }
+
+// TestTopWithNobody: one view without any server fails.
+func TestTopWithNobody(t *testing.T) {
+	c := pvfstest.Start(t, pvfstest.Options{Servers: 2})
+	s := &shell{t: t, source: c.Source()}
+	c.Stop(0)
+	c.Stop(1)
+	assert.NotEmpty(t, s.no(ExitNobody, "--user 0 top --once"))
+}

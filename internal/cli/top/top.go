@@ -66,12 +66,16 @@ func (o *Options) check() (err error) {
 	return nil
 }
 
-// Run shows views of a source as the options say. in is the terminal's input; out and log are the command's outputs.
-func (o *Options) Run(ctx context.Context, in io.Reader, out, log io.Writer, source view.Source) error {
+// ErrNobody: no process answers, and one table was to be printed.
+var ErrNobody = term.ErrNobody
+
+// Run shows views of a source as the options say. where names the source. in is the terminal's input; out and log are the command's
+// outputs.
+func (o *Options) Run(ctx context.Context, in io.Reader, out, log io.Writer, source view.Source, where string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	view := term.Options{Tab: term.Tab(o.Tab), Query: o.query, Every: o.Every}
+	view := term.Options{Tab: term.Tab(o.Tab), Query: o.query, Every: o.Every, Where: where}
 	switch {
 	case o.Web != "":
 		return serve(ctx, o.Web, log, source)

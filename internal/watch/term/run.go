@@ -17,6 +17,7 @@ type Options struct {
 	Tab   Tab // the first table; "": one that has something to show
 	Query table.Query
 	Every time.Duration
+	Where string // where the source looks for processes, for an error
 }
 
 // Run shows views until the user ends it or ctx does. in and out are a terminal.

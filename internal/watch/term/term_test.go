@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -191,6 +192,41 @@ func TestOnce(t *testing.T) {
 			require.ErrorIs(t, Once(ctx, &out, &fixtures{of: of}, options(t, ""), false), context.Canceled)
 			failed := errors.New("x")
 			require.ErrorIs(t, Once(t.Context(), &out, &fixtures{err: failed}, options(t, ""), false), failed)
+		})
+	}
+}
+
+// A view answers with itself.
+type answer view.View
+
+func (a *answer) View(context.Context, table.Query) (*view.View, error) { return (*view.View)(a), nil }
+
+// TestOnceWithNobody: an error says where nobody answers, and why.
+func TestOnceWithNobody(t *testing.T) {
+	var many []view.Process
+	for i := range 7 {
+		many = append(many, view.Process{Target: fmt.Sprint("p", i), Error: "refused"})
+	}
+	some := append([]view.Process{{Target: "p"}}, many...)
+	for want, v := range map[string]view.View{
+		"nobody answers at here: no process has a socket there":                                               {},
+		"nobody answers at here: it is not yours":                                                             {Notes: []string{"it is not yours"}},
+		"nobody answers at here: late":                                                                        {Processes: []view.Process{{Target: "here", Error: "late"}}},
+		"nobody answers at here: p0: refused, p1: refused, p2: refused, p3: refused, p4: refused, and 2 more": {Processes: many},
+		"": {Processes: some},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var out bytes.Buffer
+			o := options(t, "")
+			o.Where = "here"
+			err := Once(t.Context(), &out, (*answer)(&v), o, false)
+			if want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorIs(t, err, ErrNobody)
+			require.EqualError(t, err, want)
+			require.Empty(t, out.String())
 		})
 	}
 }
