@@ -7,8 +7,8 @@ import (
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
-// A Source supplies the bytes of a flow that a server sends. The server requests each of them once, in order, piece by piece. At
-// is the offset of a piece in the flow.
+// A Source supplies the bytes of a flow that a server sends. The server requests each of them once, in order, piece by piece;
+// at is the offset of a piece in the flow.
 type Source interface {
 	// Fill puts the next len(b) bytes into b.
 	Fill(b []byte, at int64) error
