@@ -26,8 +26,8 @@ build: ## build the commands into bin/ (make dist: with profiles)
 pmix: ## build bin/viaduct-pmix, which joins jobs of launchers with PMIx; needs a C compiler and libpmix-dev
 	$(MAKE) -C cmd/viaduct-pmix OUTPUT=$(CURDIR)/bin/viaduct-pmix
 
-dist: ## make static binaries, packages, container images, manual pages and completions of the commit into out/dist; QUICK=1: without profiles
-	$(GO) -C tools/dist run . --source $(CURDIR) --output $(CURDIR)/out/dist $(if $(QUICK),--quick)
+dist: ## make static binaries, packages, container images, manual pages and completions of the commit into out/dist; ARCH=arm64: for one processor; QUICK=1: without profiles
+	$(GO) -C tools/dist run . --source $(CURDIR) --output $(CURDIR)/out/dist $(if $(ARCH),--arch $(ARCH)) $(if $(QUICK),--quick)
 
 demo: ## copy the Go source tree into a file system and out, send it between two processes, run an MPI program on four, print a ping-pong table
 	./bench/demo.sh

@@ -16,13 +16,14 @@ import (
 	"github.com/viaduct-hpc/viaduct/mpi/errclass"
 )
 
-// The processes of a job learn each other's cards before they can send messages: by what rank 0
-// tells all, or each from each, through the launcher, at once or when they need them (place.go). A
-// launcher limits the length of its values, so texts travel in pieces. That of rank 3 is under
-// "mpi-card-3", which begins with the number of pieces and a colon, then "mpi-card-3-1" and so on.
+// A process needs the card of another one before it can send messages to it. All cards follow from
+// what rank 0 publishes, or each process publishes its own card with the launcher; the others ask for
+// it at once or when they need it (place.go). A launcher limits the length of its values, so a text is
+// published in pieces. The first piece of rank 3 has the key "mpi-card-3" and begins with the number of
+// pieces and a colon. The next one has the key "mpi-card-3-1", and so on.
 const cardKey = "mpi-card-"
 
-// textBytesMax limits the text that a process publishes, and so the text that others read.
+// textBytesMax limits the text that a process publishes.
 const textBytesMax = 8 << 10
 
 // piecesPrefixMax is the largest size of the number of pieces with its colon.
@@ -31,7 +32,7 @@ const piecesPrefixMax = len("8192:")
 // tell publishes a text under a key of this process.
 func tell(ctx context.Context, b boot.Boot, key, text string) error {
 	if len(text) > textBytesMax {
-		return errclass.New(errclass.Other, "this process has %d bytes to tell of itself, at most %d are allowed: have it listen by fewer methods", len(text), textBytesMax)
+		return errclass.New(errclass.Other, "this process describes itself in %d bytes, more than the %d that are allowed: listen on fewer methods", len(text), textBytesMax)
 	}
 	return tellPieces(ctx, b, key, text)
 }

@@ -34,19 +34,19 @@ const (
 	hostMark = "{host}"
 )
 
-// A plan is the methods that a process listens on, best first.
+// A plan has the methods on which a process listens, best first.
 type plan []listening
 
-// A listening is one method of a plan.
+// A listening is a method of a plan, and how the process listens on it.
 type listening struct {
 	method string
-	// forms are alternative listening addresses; the first that the method understands is used.
+	// forms are alternative addresses to listen at. The first one that the method accepts is used.
 	forms []string
-	// near is set if only processes of the same host can be reached.
+	// near: the method reaches only processes of the same host.
 	near bool
 }
 
-// A surrounding is the facts that a plan depends on.
+// A surrounding has the facts that a plan depends on.
 type surrounding struct {
 	drivers []string // methods that the program has
 	oneHost bool     // all processes of the job are on this host

@@ -168,7 +168,8 @@ func (s *session) PostRecv(op *bmi.Op) {
 	}
 }
 
-// may tells whether an operation has, or will have, a plugin. If not, may ends it.
+// may reports whether an operation can go on: a plugin is attached to the session, or is expected to be. Otherwise it completes the
+// operation with the error s.why.
 func (s *session) may(op *bmi.Op) bool {
 	if s.full.Load() && !s.polling {
 		s.takeNews()

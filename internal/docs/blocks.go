@@ -25,7 +25,7 @@ type Mark struct {
 	Reason string   // why the block is not run
 	Fails  bool     // its last command must fail
 	Slow   bool     // not in the fast tier
-	Needs  []string // programs and files without which it is skipped
+	Needs  []string // needs (internal/need) without which it is skipped
 	Until  string   // it runs in the background, and this line of its output ends the wait for it
 }
 

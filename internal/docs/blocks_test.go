@@ -49,7 +49,7 @@ package bmi
 `))
 	assert.Empty(t, problems)
 	assert.Equal(t, []Block{
-		{Page: "a.md", Line: 3, Lang: "sh", Mark: Mark{Run: true, Needs: []string{"/dev/fuse", "fio"}}, Text: []string{"ls"}},
+		{Page: "a.md", Line: 3, Lang: "sh", Mark: Mark{Run: true, Needs: []string{"fuse", "fio"}}, Text: []string{"ls"}},
 		{Page: "a.md", Line: 13, Lang: "go", Go: "\nvar x int ", Text: []string{"x++"}},
 		{Page: "a.md", Line: 17, Lang: "console", Mark: Mark{Run: true, Fails: true, Until: "it is up"}, Text: []string{"$ ls", "out"}},
 		{Page: "a.md", Line: 22, Lang: "go", File: "main.go", Text: []string{"package main"}},

@@ -15,8 +15,8 @@ import (
 
 // A description is what all ranks have agreed to save or restore.
 type description struct {
-	// entries are the items as a manifest has them, the same on all ranks. For Restore, the length of
-	// a value is not known. An array of which no rank has anything has elements of 0 bytes.
+	// entries describe the items as a manifest does, and are the same on all ranks. For Restore, they
+	// lack the lengths of values. If no rank has a part of an array, its elements have 0 bytes.
 	entries []manifest.Item
 	parts   []*part  // of arrays; nil for values
 	values  [][]byte // that rank 0 saves; nil for arrays

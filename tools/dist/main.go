@@ -35,6 +35,7 @@ func command() *cobra.Command {
 		Short: "Make static binaries, packages and container images of a commit",
 		Args:  cobra.NoArgs, SilenceUsage: true, SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			p.log = cmd.ErrOrStderr()
 			files, err := p.run(cmd.Context())
 			for _, name := range files {
 				fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(p.out, name))
@@ -45,7 +46,7 @@ func command() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&p.source, "source", "../..", "the repository; the commit HEAD is built")
 	f.StringVarP(&p.out, "output", "o", "../../out/dist", "folder for the results; what it contains is removed")
-	f.StringSliceVar(&p.arches, "arch", []string{"amd64", "arm64"}, "processors")
+	f.StringSliceVar(&p.arches, "arch", processors, "processors")
 	f.BoolVar(&p.quick, "quick", false, "build without profile-guided optimisation, which is faster")
 	return cmd
 }

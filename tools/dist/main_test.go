@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -44,7 +45,7 @@ var makeAll = sync.OnceValue(func() (m made) {
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if _, m.err = output(cmd); m.err == nil {
-		m.files, m.err = pack(context.Background(), sample, root, filepath.Dir(m.bin), []string{runtime.GOARCH}, m.out)
+		m.files, m.err = pack(context.Background(), sample, root, filepath.Dir(m.bin), []string{runtime.GOARCH}, m.out, &progress{out: io.Discard, now: time.Now})
 	}
 	return m
 })
@@ -133,7 +134,7 @@ func commit(t *testing.T, dir string) {
 	for _, args := range [][]string{
 		{"init", "-q"}, {"add", "-A"},
 		{"-c", "user.name=T", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false", "commit", "-qm", "x"},
-		{"-c", "tag.gpgsign=false", "tag", "v0.3.1-rc.1"},
+		{"-c", "tag.gpgsign=false", "tag", "-f", "v0.3.1-rc.1"},
 	} {
 		cmd := exec.Command("git", args...)
 		cmd.Dir = dir
@@ -177,9 +178,11 @@ func twice(t *testing.T, fill func(t *testing.T, dir string)) {
 		t.Setenv("TMPDIR", dir)
 		repository := filepath.Join(dir, strings.Repeat("deeper/", i), "repository")
 		fill(t, repository)
-		p := plan{source: repository, out: filepath.Join(dir, "out"), arches: []string{"amd64", "arm64"}, quick: true}
+		var log bytes.Buffer
+		p := plan{source: repository, out: filepath.Join(dir, "out"), arches: processors, quick: true, log: &log}
 		files, err := p.run(t.Context())
-		require.NoError(t, err)
+		require.NoError(t, err, log.String())
+		require.Contains(t, log.String(), "dist: 24 of 24: SHA256SUMS: ")
 		outs[i], names = p.out, files
 	}
 	// One archive, two packages in two formats and two images a processor, two indexes, and the sums.
@@ -203,9 +206,65 @@ func twice(t *testing.T, fill func(t *testing.T, dir string)) {
 	}
 }
 
+// TestItSaysWhatItMakes: first what it will make, then each step with its time.
+func TestItSaysWhatItMakes(t *testing.T) {
+	repository, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+	tiny(t, repository)
+	var log bytes.Buffer
+	clock := sample.time
+	p := plan{source: repository, out: out, arches: []string{"arm64"}, quick: true, log: &log, now: func() time.Time {
+		clock = clock.Add(3 * time.Second)
+		return clock
+	}}
+	files, err := p.run(t.Context())
+	require.NoError(t, err)
+	require.Len(t, files, 1+4+2+2+1)
+	for _, name := range files {
+		assert.NotContains(t, name, "amd64")
+	}
+	assert.Equal(t, `dist: 7 programs for arm64, without profile-guided optimisation
+dist: for each processor an archive, 2 packages as deb and rpm, and 2 images; then 2 images for all processors, and SHA256SUMS
+dist: 1 of 14: take the commit: 3 s
+dist: 2 of 14: compile bmi for arm64: 3 s
+dist: 3 of 14: compile bmi-method-tcp for arm64: 3 s
+dist: 4 of 14: compile bmi-method-via for arm64: 3 s
+dist: 5 of 14: compile mpibench for arm64: 3 s
+dist: 6 of 14: compile mpiexec for arm64: 3 s
+dist: 7 of 14: compile pvfs for arm64: 3 s
+dist: 8 of 14: compile pvfsd for arm64: 3 s
+dist: 9 of 14: manual pages, completions and licences: 3 s
+dist: 10 of 14: archive for arm64: 3 s
+dist: 11 of 14: packages for arm64: 3 s
+dist: 12 of 14: images for arm64: 3 s
+dist: 13 of 14: images for all processors: 3 s
+dist: 14 of 14: SHA256SUMS: 3 s
+`, log.String())
+
+	log.Reset()
+	require.NoError(t, os.WriteFile(filepath.Join(repository, "cmd/mpiexec/main.go"), []byte("package main\n"), 0o644))
+	commit(t, repository)
+	_, err = p.run(t.Context())
+	require.Error(t, err)
+	assert.True(t, strings.HasSuffix(log.String(), "dist: 6 of 14: compile mpiexec for arm64: failed after 3 s\n"), log.String())
+}
+
+// TestWrongProcessors are refused before anything is made.
+func TestWrongProcessors(t *testing.T) {
+	for want, arches := range map[string][]string{
+		"--arch arm: Viaduct runs on amd64, arm64": {"amd64", "arm"}, "--arch amd64: it is named twice": {"amd64", "amd64"},
+		"--arch: name a processor: amd64, arm64": nil,
+	} {
+		var log bytes.Buffer
+		p := plan{source: t.TempDir(), out: filepath.Join(t.TempDir(), "out"), arches: arches, log: &log}
+		_, err := p.run(t.Context())
+		require.EqualError(t, err, want)
+		require.Empty(t, log.String())
+	}
+}
+
 // TestABuildWithoutARepository fails, because it has no version.
 func TestABuildWithoutARepository(t *testing.T) {
-	p := plan{source: t.TempDir(), out: filepath.Join(t.TempDir(), "out"), arches: []string{"amd64"}}
+	p := plan{source: t.TempDir(), out: filepath.Join(t.TempDir(), "out"), arches: []string{"amd64"}, log: io.Discard}
 	_, err := p.run(t.Context())
 	require.Error(t, err)
 	require.NoDirExists(t, p.out)

@@ -20,6 +20,9 @@ const (
 	homepage   = "https://github.com/viaduct-hpc/viaduct"
 )
 
+// formats are those of packages.
+var formats = []string{"deb", "rpm"}
+
 // zshFolder is where each format's distributions look for completions for zsh.
 var zshFolder = map[string]string{"deb": "/usr/share/zsh/vendor-completions", "rpm": "/usr/share/zsh/site-functions"}
 
@@ -48,7 +51,7 @@ func writePackages(s *stock, b bundle, out string) error {
 	if err != nil {
 		return err
 	}
-	for _, format := range []string{"deb", "rpm"} {
+	for _, format := range formats {
 		all := append(append([]file{}, b.files...), papers...)
 		all = append(all, s.zshFiles(b.name == "viaduct-server", zshFolder[format])...)
 		stage := filepath.Join(work, format)

@@ -4,19 +4,19 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/mpi/core/wire"
 )
 
-// A small message is on its way when its sender is done with it. If the receiver then turns out to have failed, no operation is left that
-// could return an error. Such messages are counted, and Finalize tells the program, unless it knows of the failure.
+// The send of a small message completes before the message has arrived. If the receiver turns out to have failed, no operation is left that
+// could return an error. Such messages are counted. Finalize reports them, unless the program has learned of the failure.
 
-// Contexts of messages that are not the program's.
+// Contexts of the library's own messages.
 const (
-	// Farewell is that of messages by which processes wait for each other at their end.
+	// Farewell is the context of the messages with which processes wait for each other in Finalize.
 	Farewell ContextID = 4
-	// Recovery is that of messages by which processes agree although some have failed. A program that has it open knows of
-	// failures.
+	// Recovery is the context of the messages with which processes agree after some have failed. A program that uses it has
+	// learned of the failure.
 	Recovery ContextID = 5
 )
 
-// isMessage tells whether a packet is a whole message of the program's whose sender is done with it.
+// isMessage reports whether a packet is a complete message of the program, whose send has completed.
 func (k *packet) isMessage() bool {
 	if k.kind != wire.KindEager || k.op != nil {
 		return false
@@ -29,7 +29,7 @@ func (k *packet) isMessage() bool {
 	return id != Farewell && id != Recovery
 }
 
-// lose is broke for a packet that could not be sent.
+// lose is broke after a packet could not be sent. message says that the packet was a message (isMessage).
 func (l *link) lose(message bool, cause error) {
 	if message {
 		l.proc.lose()

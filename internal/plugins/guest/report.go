@@ -24,8 +24,8 @@ func (e *Engine) over(o *op, size int, err error) {
 	}
 }
 
-// tellOver tells the program that an operation is over, and frees it. It returns false if there is
-// no room.
+// tellOver reports the completion of an operation to the program. It returns false if there is no
+// room in the ring.
 func (e *Engine) tellOver(o *op) bool {
 	h := wire.Head{Kind: wire.KindDone, Status: o.status, Op: o.id, Size: uint64(o.size)}
 	var message []byte
@@ -48,7 +48,7 @@ func (e *Engine) forget(o *op) {
 	o.next, e.free = e.free, o
 }
 
-// tellUntold tells the program what there was no room for before.
+// tellUntold reports the completions for which the ring had no room before.
 func (e *Engine) tellUntold() (did bool) {
 	for !e.unreported.Empty() && e.tellOver(e.unreported.Head()) {
 		e.forget(e.unreported.Pop())

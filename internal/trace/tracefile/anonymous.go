@@ -26,9 +26,10 @@ func (s *side) addUp() {
 	s.key = h.Sum64()
 }
 
-// anonymous finds endpoints without an address, to which their peers give names: the endpoint that sent just what an unknown peer
-// sent, if there is only one, or the only one that sent anything, if there is only one unknown peer. The result is by endpoint and
-// the text of the peer there.
+// anonymous identifies peers that an endpoint knows only by a name of its own, because they have no address. If one such peer and one
+// endpoint without an address remain, they are the same. If there are several, a peer is the endpoint that sent exactly the messages
+// that came from the peer, unless two peers or two endpoints have sent the same. The result maps an endpoint and its peer to the
+// endpoint that the peer is.
 func (m *matcher) anonymous() map[[2]int]int {
 	unknown, senders := m.nameless()
 	found := map[[2]int]int{}

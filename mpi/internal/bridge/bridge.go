@@ -13,10 +13,11 @@ import (
 
 // Calls are functions of package mpi: Comm, Request and Call are its types of these names.
 type Calls[Comm, Request, Call any] struct {
-	// Dup is Comm.Dup, and Idup is Comm.Idup, of a communicator for the inside of a package: the hook
-	// sees no calls on it, and not these calls. Show makes the hook see later calls on the communicator.
+	// Dup and Idup duplicate a communicator as Comm.Dup and Comm.Idup do, for a package that keeps the
+	// duplicate to itself. The hook sees neither these calls nor calls on the duplicate.
 	Dup  func(ctx context.Context, c *Comm) (*Comm, error)
 	Idup func(c *Comm) (*Comm, Request)
+	// Show makes the hook see later calls on such a duplicate.
 	Show func(c *Comm)
 	// Free is Comm.Free, which the hook does not see.
 	Free func(c *Comm) error

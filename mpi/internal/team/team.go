@@ -1,6 +1,6 @@
-// Package team is what collective operations on something that processes have opened together, a file
-// or a store of checkpoints, use of package mpi: the processes, and messages between them. Every call
-// takes a context and ends with it.
+// Package team connects the processes that have opened a file or a store of checkpoints together. It
+// sends messages between them over a communicator of package mpi. Every call takes a context, and
+// returns when the context ends.
 //
 // team.go has collective operations, and message.go messages between two ranks. agree.go makes all
 // ranks learn of an error on any of them.
@@ -24,7 +24,7 @@ var within = bridge.Take[mpi.Comm, mpi.Request, mpi.Call]()
 type Team struct {
 	c    *mpi.Comm
 	lent bool   // c is the caller's own
-	what string // that is open, for the texts of errors
+	what string // what is open, for the texts of errors
 
 	mu     sync.Mutex
 	broken error // why; guarded by mu
