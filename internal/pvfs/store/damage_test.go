@@ -9,8 +9,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,6 +21,7 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest/memory"
 	"github.com/viaduct-hpc/viaduct/internal/sim"
+	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
@@ -352,7 +355,10 @@ func TestFullDisk(t *testing.T) {
 	require.NoError(t, s.Close())
 
 	// And with a disk that cannot be written at all.
-	require.NoError(t, syscall.Mount("none", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
+	require.Eventually(t, func() bool {
+		runtime.GC() // it unmaps what a closed store had mapped
+		return syscall.Mount("none", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, "") == nil
+	}, wallclock.Patience, 10*time.Millisecond)
 	_, err = Open(filepath.Join(dir, "s"), with(func(*Options) {}))
 	require.ErrorIs(t, err, syscall.EROFS)
 	_, err = Open(filepath.Join(dir, "new"), with(func(*Options) {}))

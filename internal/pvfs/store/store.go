@@ -412,6 +412,9 @@ func (s *Store) Close() error {
 	if s.stuck {
 		return broken
 	}
+	if s.files.writes != nil { // the store is not read only
+		s.files.writes.close()
+	}
 	err = errors.Join(err, s.closeCheckpoint(err == nil && broken == nil))
 	return errors.Join(err, guard("close", s.db.Close))
 }

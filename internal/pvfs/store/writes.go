@@ -22,8 +22,12 @@ import (
 // After a loss of power the table is ignored, so it is never synced, and does not go through package disk.
 type writes struct {
 	table []byte
-	free  chan int // slots
+	free  chan int // slots; closed: the store is
+	unmap runtime.Cleanup
 }
+
+// noSlot is that of a write after the store was closed.
+const noSlot = -1
 
 // A slot that is in use has the words handle, first block, number of blocks, and the sum of the three, which is written last and cleared first.
 const (
@@ -75,9 +79,29 @@ func openWrites(path string) (_ *writes, err error) {
 	for i := range writesSlots {
 		w.free <- i
 	}
-	// Open datafiles may be written after the store was closed.
-	runtime.AddCleanup(w, func(table []byte) { _ = unix.Munmap(table) }, w.table)
+	w.unmap = runtime.AddCleanup(w, func(table []byte) { _ = unix.Munmap(table) }, w.table)
 	return w, nil
+}
+
+// close unmaps the table. Writes to datafiles that are still open are not noted any more: the next start does not read the
+// table of a closed store. If a write is under way, the table stays mapped until the garbage collector has removed w.
+func (w *writes) close() {
+	var idle []int
+	for range writesSlots {
+		select {
+		case slot := <-w.free:
+			idle = append(idle, slot)
+			continue
+		default:
+		}
+		for _, slot := range idle {
+			w.free <- slot
+		}
+		return
+	}
+	close(w.free)
+	w.unmap.Stop()
+	_ = unix.Munmap(w.table) // it was mapped
 }
 
 func (w *writes) word(slot, i int) *uint64 {
@@ -86,7 +110,10 @@ func (w *writes) word(slot, i int) *uint64 {
 
 // begin notes that blocks are going to be written, and returns what end is called with. It waits while there are too many.
 func (w *writes) begin(h proto.Handle, first, count int64) (slot int) {
-	slot = <-w.free
+	slot, open := <-w.free
+	if !open {
+		return noSlot
+	}
 	words := [...]uint64{uint64(h), uint64(first), uint64(count)}
 	sum := uint64(writesSalt)
 	for i, x := range words {
@@ -99,6 +126,9 @@ func (w *writes) begin(h proto.Handle, first, count int64) (slot int) {
 
 // end notes that blocks match their sums again.
 func (w *writes) end(slot int) {
+	if slot == noSlot {
+		return
+	}
 	atomic.StoreUint64(w.word(slot, writesWords-1), 0)
 	w.free <- slot
 }

@@ -117,7 +117,13 @@ func parse(args []string, cmd *cobra.Command) (launch.Config, error) {
 	if err := o.env.apply(&cfg, os.Environ()); err != nil {
 		return cfg, err
 	}
-	return cfg, o.hosts.apply(&cfg, environ.Getenv)
+	if err := o.hosts.apply(&cfg, environ.Getenv); err != nil || cfg.Hosts == nil {
+		return cfg, err
+	}
+	if o.top {
+		return cfg, usagef("--top shows jobs on this machine: with hosts, use --genv %s=:9100 and bmi top HOST:9100", metricsVariable)
+	}
+	return cfg, o.hosts.check(cfg.Hosts)
 }
 
 // split separates programs at ":".

@@ -96,7 +96,7 @@ func (o *hostOptions) apply(cfg *launch.Config, getenv func(string) string) erro
 		return nil
 	}
 	cfg.Hosts = h
-	return o.check(h)
+	return nil
 }
 
 // mapping returns how ranks are placed.

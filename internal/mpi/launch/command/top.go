@@ -27,10 +27,7 @@ type topView struct {
 
 // startTop begins to show the ranks of a job on the terminal, and changes the job so that all it prints there goes above them.
 func (a *App) startTop(ctx context.Context, cfg *launch.Config) (*topView, error) {
-	switch {
-	case cfg.Hosts != nil:
-		return nil, usagef("--top shows jobs on this machine: with hosts, use --genv %s=:9100 and bmi top HOST:9100", metricsVariable)
-	case !isTerminal(a.Err):
+	if !isTerminal(a.Err) {
 		return nil, usagef("--top: standard error is no terminal: leave it out, or use --genv %s=dir:/FOLDER and bmi top dir:/FOLDER", metricsVariable)
 	}
 	t := &topView{}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	gofs "github.com/hanwen/go-fuse/v2/fs"
+	gofuse "github.com/hanwen/go-fuse/v2/fuse"
 
 	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/fuse"
@@ -28,7 +29,8 @@ var Try = sync.OnceValue(func() error {
 		return err
 	}
 	defer func() { _ = os.Remove(dir) }()
-	server, err := gofs.Mount(dir, &gofs.Inode{}, nil)
+	// Root needs no program to mount, as in package fuse.
+	server, err := gofs.Mount(dir, &gofs.Inode{}, &gofs.Options{MountOptions: gofuse.MountOptions{DirectMountStrict: os.Geteuid() == 0}})
 	if err != nil {
 		return err
 	}

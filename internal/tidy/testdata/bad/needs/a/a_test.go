@@ -12,7 +12,7 @@ func TestPrograms(t *testing.T) {
 	if _, err := exec.LookPath("ip"); err != nil { // bad
 		t.Skip("no ip")
 	}
-	_ = exec.Command("tshark")                            // bad
+	_ = exec.Command("tshark")                           // bad
 	_ = exec.CommandContext(t.Context(), "mpirun", "-n") // bad
 	_ = exec.Command("/bin/sh")
 	_ = exec.Command(need.Program(t, "fio"))
