@@ -22,6 +22,7 @@ const MustVariable = "VIADUCT_MUST"
 // Needs other than programs.
 const (
 	FUSE       = "fuse"       // file systems can be mounted through /dev/fuse
+	UserMounts = "usermounts" // users other than root may mount through /dev/fuse
 	Mount      = "mount"      // a tmpfs can be mounted
 	Namespaces = "namespaces" // network namespaces can be made
 	Root       = "root"       // the test runs as root

@@ -57,5 +57,5 @@ func Packages(what string) string { return packages[what] }
 // optional needs are met on few machines: nothing to install meets them.
 func optional(what string) bool {
 	p, isProgram := packages[what]
-	return isProgram && p == "" || what == OrangeFS || what == Captures || what == Peers
+	return isProgram && p == "" || what == UserMounts || what == OrangeFS || what == Captures || what == Peers
 }

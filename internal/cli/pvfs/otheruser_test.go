@@ -2,7 +2,7 @@ package pvfs
 
 import (
 	"bytes"
-	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -162,12 +162,24 @@ func TestOtherUsersNeedAKey(t *testing.T) {
 	require.ErrorContains(t, err, "other users of the machine")
 }
 
+// usersMayMount returns why users other than root cannot mount.
+func usersMayMount(helper string) error {
+	for path, bits := range map[string]os.FileMode{helper: os.ModeSetuid, "/dev/fuse": 0o006} {
+		st, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		if st.Mode()&bits != bits {
+			return fmt.Errorf("%s has mode %v, so users other than root cannot mount", path, st.Mode())
+		}
+	}
+	return nil
+}
+
 // TestOtherUsersMount: a user mounts the file system, and acts as itself in the mount.
 func TestOtherUsersMount(t *testing.T) {
 	fusetest.Need(t)
-	if st, err := os.Stat(need.Program(t, "fusermount3")); err != nil || st.Mode()&os.ModeSetuid == 0 {
-		need.Unless(t, need.FUSE, errors.New("fusermount3 is not set-uid, so users cannot mount"))
-	}
+	need.Unless(t, need.UserMounts, usersMayMount(need.Program(t, "fusermount3")))
 	u := newUsers(t, pvfstest.Options{})
 	s := &shell{t: t, source: u.cluster.Source(), in: []byte("for root alone")}
 	s.ok("mkdir -m 777 /pub")
