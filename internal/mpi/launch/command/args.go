@@ -48,7 +48,7 @@ func (o *jobOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.outPrefix, "output-filename", "", "write the output of each process to NAME.RANK.out and NAME.RANK.err")
 	f.StringVar(&o.trace, "trace", "", "write a trace of each process to a new folder, for Perfetto and bmi trace (docs/guides/tracing.md)")
 	f.BoolVar(&o.keepGoing, "keep-going", false, "let the other processes go on when one dies")
-	f.BoolVar(&o.top, "top", false, "show the ranks and who waits for whom below the output, while the job runs; needs a terminal")
+	f.BoolVar(&o.top, "top", false, "show the ranks, and the rank that each waits for, below the output while the job runs; needs a terminal")
 	program.DurationFlag(f, &o.timeout, "timeout", 0, "end a job that runs longer, with exit code 124 and the stacks of its goroutines (0: never)")
 	program.DurationFlag(f, &o.initTimeout, "init-timeout", InitTimeoutDefault, "end a job when processes have waited this long in Init for others that have not called it (0: never)")
 	program.DurationFlag(f, &o.grace, "grace", launch.GraceDefault, "time between SIGTERM and SIGKILL")
