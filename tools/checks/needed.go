@@ -40,51 +40,37 @@ names (all, if it is empty) must be there now: a test that still lacks it fails.
 	}
 }
 
-// needed runs the tests of a list that lacked something. Packages whose tests have the same names run together.
+// needed runs the tests of a list that lacked something.
 func needed(ctx context.Context, list string) (*fold, error) {
 	m, err := loadModule(ctx)
 	if err != nil {
 		return nil, err
 	}
+	folders, pattern := lacking(list)
 	f := newFold(m.path, os.Stdout)
-	tests := lacking(list)
-	for pattern, folders := range byPattern(tests) {
-		s := m.selected(false, func(row tiers.Row) bool { return slices.Contains(folders, row.Package) })
-		flags := []string{"-short", "-vet=off", "-count=1", "-parallel=" + parallel, "-run=" + pattern}
-		if err := m.test(ctx, f, flags, nil, s); err != nil {
-			return nil, err
-		}
+	if len(folders) == 0 {
+		return f, nil
 	}
-	return f, nil
+	s := m.selected(false, func(row tiers.Row) bool { return slices.Contains(folders, row.Package) })
+	f.of = len(s.packages)
+	return f, m.test(ctx, f, []string{"-short", "-vet=off", "-count=1", "-parallel=" + parallel, "-run=" + pattern}, nil, s)
 }
 
-// lacking are the tests of a list, by package, that lacked something.
-func lacking(list string) map[string][]string {
-	tests := make(map[string][]string)
+// lacking are the packages of a list in which a test lacked something, and a pattern of the names of these tests. A test of
+// another of these packages that has one of the names runs, too.
+func lacking(list string) (folders []string, pattern string) {
+	var names []string
 	for line := range strings.Lines(list) {
 		cells := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 3)
 		if len(cells) < 3 {
 			continue
 		}
-		_, _, ok := need.Reason(cells[2])
+		if _, _, ok := need.Reason(cells[2]); !ok {
+			continue
+		}
 		name, _, _ := strings.Cut(cells[1], "/")
-		if ok && !slices.Contains(tests[cells[0]], name) {
-			tests[cells[0]] = append(tests[cells[0]], name)
-		}
+		folders, names = append(folders, cells[0]), append(names, regexp.QuoteMeta(name))
 	}
-	return tests
-}
-
-// byPattern joins packages that run the same tests.
-func byPattern(tests map[string][]string) map[string][]string {
-	folders := make(map[string][]string)
-	for folder, names := range tests {
-		slices.Sort(names)
-		for i := range names {
-			names[i] = regexp.QuoteMeta(names[i])
-		}
-		pattern := "^(" + strings.Join(names, "|") + ")$"
-		folders[pattern] = append(folders[pattern], folder)
-	}
-	return folders
+	slices.Sort(names)
+	return folders, "^(" + strings.Join(slices.Compact(names), "|") + ")$"
 }

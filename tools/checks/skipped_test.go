@@ -47,15 +47,23 @@ func TestSkippedTestsAreAFewLines(t *testing.T) {
 	assert.LessOrEqual(t, strings.Count(out.String(), "\n"), skippedLinesMax)
 }
 
-// TestWhatLackedSomethingRunsAgain: from the list, by package, and together where the names are the same.
+// TestWhatLackedSomethingRunsAgain: from the list.
 func TestWhatLackedSomethingRunsAgain(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "out", "skipped.txt")
 	require.NoError(t, skips().writeSkipped(file))
 	list, err := os.ReadFile(file)
 	require.NoError(t, err)
-	tests := lacking(string(list))
-	assert.Equal(t, map[string][]string{"a": {"TestOne"}, "b": {"TestTwo"}, "c": {"TestTwo"}}, tests)
-	folders := byPattern(tests)
-	assert.Equal(t, []string{"a"}, folders["^(TestOne)$"])
-	assert.ElementsMatch(t, []string{"b", "c"}, folders["^(TestTwo)$"])
+	folders, pattern := lacking(string(list))
+	assert.Equal(t, []string{"a", "a", "b", "c"}, folders)
+	assert.Equal(t, "^(TestOne|TestTwo)$", pattern)
+}
+
+// TestTheLongestAreThere: a package that has another name does not start first any more.
+func TestTheLongestAreThere(t *testing.T) {
+	t.Chdir("../..")
+	m, err := loadModule(t.Context())
+	require.NoError(t, err)
+	for _, folder := range longest {
+		assert.Contains(t, m.selected(false, within(nil)).packages, folder)
+	}
 }
