@@ -269,12 +269,19 @@ func indexOf(t *testing.T, points []point, method string, test perf.Test, size i
 	return 0
 }
 
-func TestCrowdExchanges(t *testing.T) {
+// onTwoCores are the two processors of a measurement. A test without them is skipped.
+func onTwoCores(t *testing.T) perf.Cores {
+	t.Helper()
 	cores, err := perf.ParsePin("on")
 	require.NoError(t, err)
 	if !cores.Pinned {
 		need.Unless(t, need.Cores, errors.New("this needs two"))
 	}
+	return cores
+}
+
+func TestCrowdExchanges(t *testing.T) {
+	cores := onTwoCores(t)
 	got, err := crowdContender(config{point: time.Millisecond, cores: cores}).run(context.Background())
 	require.NoError(t, err)
 	require.Len(t, got, len(shapes))

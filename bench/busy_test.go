@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -69,11 +68,7 @@ func TestWorseVerdict(t *testing.T) {
 
 // TestBesideBusyProcesses runs ours, and Open MPI where it is installed, for a moment.
 func TestBesideBusyProcesses(t *testing.T) {
-	cores, err := perf.ParsePin("on")
-	require.NoError(t, err)
-	if !cores.Pinned {
-		need.Unless(t, need.Cores, errors.New("this needs two"))
-	}
+	cores := onTwoCores(t)
 	t.Chdir("..") // where the sources are
 	cfg := config{self: thisProgram(t), mpi: t.TempDir(), work: t.TempDir(), point: time.Millisecond, cores: cores}
 	require.NoError(t, programs.Build(cfg.mpi, "cmd/mpiexec"))

@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/perf"
 	"github.com/viaduct-hpc/viaduct/internal/programs"
 )
@@ -36,11 +34,7 @@ func TestCheckpointRows(t *testing.T) {
 
 // TestCheckpointsAreMeasured runs everything with a small array.
 func TestCheckpointsAreMeasured(t *testing.T) {
-	cores, err := perf.ParsePin("on")
-	require.NoError(t, err)
-	if !cores.Pinned {
-		need.Unless(t, need.Cores, errors.New("this needs two"))
-	}
+	cores := onTwoCores(t)
 	t.Chdir("..") // where the sources are
 	bin := t.TempDir()
 	require.NoError(t, programs.Build(bin, "cmd/pvfs", "cmd/pvfsd", "cmd/mpiexec", "bench"))

@@ -63,9 +63,7 @@ func TestFilesRowsOfKnownNumbers(t *testing.T) {
 // TestFilesAreMeasured runs ours, and the others where they are installed.
 func TestFilesAreMeasured(t *testing.T) {
 	assert.Equal(t, [3]int{filesPlanes, filesRows, filesColumns}, mpiperf.ArrayOf(filesBytes), "both measure the same array")
-	if testing.Short() {
-		t.Skip("it writes some GiB")
-	}
+	need.Soak(t, "it writes some GiB")
 	cores, err := perf.ParsePin("on")
 	require.NoError(t, err)
 	t.Chdir("..") // where the sources are

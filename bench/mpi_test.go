@@ -99,11 +99,7 @@ func TestParseSort(t *testing.T) {
 
 // TestMPIsAreMeasured runs ours, and the others where they are installed, for a moment.
 func TestMPIsAreMeasured(t *testing.T) {
-	cores, err := perf.ParsePin("on")
-	require.NoError(t, err)
-	if !cores.Pinned {
-		need.Unless(t, need.Cores, errors.New("this needs two"))
-	}
+	cores := onTwoCores(t)
 	t.Chdir("..") // where the sources are
 	cfg := config{sizes: allSizes, mpi: t.TempDir(), work: t.TempDir(), point: time.Millisecond, cores: cores}
 	require.NoError(t, programs.Build(cfg.mpi, "cmd/mpiexec", "cmd/mpibench", "examples/mpi/samplesort"))

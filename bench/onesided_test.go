@@ -63,11 +63,7 @@ func TestOneSidedRowsOfKnownNumbers(t *testing.T) {
 // TestOneSidedOperationsAreMeasured runs ours, and the others where they are installed, for a moment.
 func TestOneSidedOperationsAreMeasured(t *testing.T) {
 	assert.Equal(t, mpiperf.Partitions, partitions)
-	cores, err := perf.ParsePin("on")
-	require.NoError(t, err)
-	if !cores.Pinned {
-		need.Unless(t, need.Cores, errors.New("this needs two"))
-	}
+	cores := onTwoCores(t)
 	t.Chdir("..") // where the sources are
 	cfg := config{mpi: t.TempDir(), work: t.TempDir(), point: time.Millisecond, cores: cores}
 	require.NoError(t, programs.Build(cfg.mpi, "cmd/mpiexec", "cmd/mpibench"))

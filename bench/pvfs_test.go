@@ -97,11 +97,7 @@ func TestPVFSRowsOfKnownNumbers(t *testing.T) {
 
 // TestFileSystemsAreMeasured runs everything with small sizes: ours, and OrangeFS where it is installed.
 func TestFileSystemsAreMeasured(t *testing.T) {
-	cores, err := perf.ParsePin("on")
-	require.NoError(t, err)
-	if !cores.Pinned {
-		need.Unless(t, need.Cores, errors.New("this needs two"))
-	}
+	cores := onTwoCores(t)
 	t.Chdir("..") // where the sources are
 	bin := t.TempDir()
 	require.NoError(t, programs.Build(bin, "cmd/pvfs", "cmd/pvfsd"))

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/mpi"
 	"github.com/viaduct-hpc/viaduct/mpi/attr"
 	"github.com/viaduct-hpc/viaduct/mpi/group"
@@ -254,9 +255,7 @@ func TestAloneWhileOthersWait(t *testing.T) {
 
 // TestContextsAreReused makes more communicators one after another than there are contexts.
 func TestContextsAreReused(t *testing.T) {
-	if testing.Short() {
-		t.Skip("soak: TestContextsRunOut reuses a context, too")
-	}
+	need.Soak(t, "TestContextsRunOut reuses a context, too")
 	mpitest.Run(t, 1, mpitest.Options{}, func(t *testing.T, p *mpi.Process) {
 		for range 40_000 {
 			c, err := p.World().Dup(bg)

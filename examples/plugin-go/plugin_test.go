@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/methods/methodtest"
 	"github.com/viaduct-hpc/viaduct/plugins"
 )
@@ -14,9 +15,7 @@ import (
 // TestConformanceAsPlugin runs the suite through the plugin, in a process of its own. Its
 // method has another name here, as this process has one of that name already.
 func TestConformanceAsPlugin(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds the plugin")
-	}
+	need.Soak(t, "it builds the plugin")
 	path := filepath.Join(t.TempDir(), "bmi-method-"+scheme)
 	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
 	require.NoError(t, err, "%s", out)

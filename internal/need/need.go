@@ -101,6 +101,17 @@ func AsRoot(t testing.TB) {
 	}
 }
 
+// SoakPrefix begins the reason of a test that only the soak tier runs.
+const SoakPrefix = "soak: "
+
+// Soak skips a test in the fast tier.
+func Soak(t testing.TB, why string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip(SoakPrefix + why)
+	}
+}
+
 // Must reports whether a need must be met.
 func Must(what string) bool {
 	must := strings.Split(environ.Getenv(MustVariable), ",")

@@ -112,9 +112,7 @@ const noticedMax = 15 * time.Second
 // connections of either direction, with and without something to send. Other peers are not
 // affected, and once the cable is mended the peer is reached again.
 func TestHalfOpen(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes several seconds; run without -short")
-	}
+	need.Soak(t, "takes several seconds")
 	w := newCable(t)
 	near := fmt.Sprintf("tcp://%s:7778", w.near)
 	local := freshAddress()

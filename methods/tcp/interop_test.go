@@ -14,6 +14,7 @@ import (
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/freeport"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 )
 
 // These tests exchange messages with programs of OrangeFS that speak its own
@@ -185,9 +186,7 @@ func TestOrangeFSClientSendsList(t *testing.T) {
 // asks for tag 1 before tag 0, so that the first message has to wait.
 func TestOrangeFSClientEarlyMessage(t *testing.T) {
 	o := needOrangeFS(t)
-	if testing.Short() {
-		t.Skip("the program sleeps for 10 s; run without -short")
-	}
+	need.Soak(t, "the program sleeps for 10 s")
 	t.Parallel()
 	e, client := acceptFrom(t, o, "test-bmi-client-eagerbug")
 	from, _ := acceptConversation(t, e)
@@ -291,9 +290,7 @@ func TestOrangeFSBandwidthClient(t *testing.T) {
 // receive is posted before the ping in even rounds and after it in odd ones.
 func TestOrangeFSPingPongServer(t *testing.T) {
 	o := needOrangeFS(t)
-	if testing.Short() {
-		t.Skip("the program's schedule is 10 GiB long; run without -short")
-	}
+	need.Soak(t, "the program's schedule is 10 GiB long")
 	for name, kind := range map[string]int{"expected": pingpongExpected, "unexpected": pingpongUnexpected} {
 		t.Run(name, func(t *testing.T) {
 			address, server := startServer(t, o, "pingpong", "-s")
@@ -352,9 +349,7 @@ func (e endpoint) pingPong(kind int, to bmi.Addr, tag bmi.Tag, data, back []byte
 // that count up, so that the server can check unexpected ones too.
 func TestOrangeFSPingPongClient(t *testing.T) {
 	o := needOrangeFS(t)
-	if testing.Short() {
-		t.Skip("the program's schedule is 10 GiB long; run without -short")
-	}
+	need.Soak(t, "the program's schedule is 10 GiB long")
 	for name, kind := range map[string]int{"expected": pingpongExpected, "unexpected": pingpongUnexpected} {
 		t.Run(name, func(t *testing.T) {
 			args := []string{"-c", "-r"}

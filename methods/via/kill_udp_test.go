@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/race"
 	"github.com/viaduct-hpc/viaduct/internal/sim"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
@@ -160,9 +161,7 @@ func TestUDPStopped(t *testing.T) {
 
 // TestUDPStoppedForLong: a peer that says nothing is not waited for for ever.
 func TestUDPStoppedForLong(t *testing.T) {
-	if testing.Short() {
-		t.Skip("soak: it waits seconds for a real time-out; TestSimUDPPartition of internal/via/simtest has it in virtual time")
-	}
+	need.Soak(t, "it waits seconds for a real time-out; TestSimUDPPartition of internal/via/simtest has it in virtual time")
 	s := newSurvivor(t)
 	victim := startVictim(t, s.spec)
 	s.start(true)

@@ -11,9 +11,6 @@ import (
 	"github.com/viaduct-hpc/viaduct/internal/need"
 )
 
-// soakPrefix begins the reason of a test that only the soak tier runs.
-const soakPrefix = "soak"
-
 // skippedLinesMax is how many lines the summary of skipped tests has at most.
 const skippedLinesMax = 10
 
@@ -50,7 +47,7 @@ func (f *fold) printSkipped(w io.Writer, file string) {
 		case isNeed:
 			byNeed[what]++
 			whys[what] = why
-		case strings.HasPrefix(o.Reason, soakPrefix):
+		case strings.HasPrefix(o.Reason, need.SoakPrefix):
 			soak++
 		default:
 			other++

@@ -16,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/need"
 )
 
 // root is the folder of the main module.
@@ -151,9 +153,7 @@ func TestTwoBuildsAreAlike(t *testing.T) {
 
 // TestTwoBuildsOfViaductAreAlike is the same for the real programs, which takes minutes.
 func TestTwoBuildsOfViaductAreAlike(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it compiles everything for both processors, without -short")
-	}
+	need.Soak(t, "it compiles everything for both processors")
 	twice(t, func(t *testing.T, dir string) {
 		cmd := exec.Command("git", "ls-files", "-co", "--exclude-standard", "-z")
 		cmd.Dir = root

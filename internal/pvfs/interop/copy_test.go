@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/need"
 )
 
 // fleets are the numbers of servers for all tests.
@@ -101,9 +103,7 @@ func distinct(t testing.TB, all []string) {
 
 // TestLargeCopy copies a file of many flows, also from file system to file system.
 func TestLargeCopy(t *testing.T) {
-	if testing.Short() {
-		t.Skip("copies 200 MB")
-	}
+	need.Soak(t, "copies 200 MB")
 	w := ours(t, 4, nil)
 	data := content(50<<20 + 12345)
 	in := w.local(t, "in", data)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/replay"
 	"github.com/viaduct-hpc/viaduct/internal/race"
@@ -166,9 +167,7 @@ func TestClient(t *testing.T) {
 
 // TestCapturedClient is the same with the captures themselves.
 func TestCapturedClient(t *testing.T) {
-	if testing.Short() {
-		t.Skip("soak: TestClient performs what is kept of the same captures")
-	}
+	need.Soak(t, "TestClient performs what is kept of the same captures")
 	dir := captures(t)
 	start := replay.Session{Name: "00-server-startup", Exchanges: capturedStart(t, dir)}
 	performAll(t, pvfstest.Memory, takesOf(t, start))

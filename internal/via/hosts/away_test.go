@@ -72,9 +72,7 @@ func TestKilledAndRestarted(t *testing.T) {
 
 // TestKilled kills the receiver. It has no successor for a while.
 func TestKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("soak: it waits seconds for a real time-out; TestSimUDPPartition of internal/via/simtest has it in virtual time")
-	}
+	need.Soak(t, "it waits seconds for a real time-out; TestSimUDPPartition of internal/via/simtest has it in virtual time")
 	t.Parallel()
 	hosts := netns.New(t, netns.Options{}).Hosts
 	all := fleet(t, hosts, secure)
@@ -114,9 +112,7 @@ func TestCablePulledShortly(t *testing.T) {
 }
 
 func TestCablePulledForLong(t *testing.T) {
-	if testing.Short() {
-		t.Skip("soak: it waits seconds for a real time-out; TestSimUDPPartition of internal/via/simtest has it in virtual time")
-	}
+	need.Soak(t, "it waits seconds for a real time-out; TestSimUDPPartition of internal/via/simtest has it in virtual time")
 	t.Parallel()
 	all := fleet(t, netns.New(t, netns.Options{}).Hosts, secure)
 	c := converse(t, all, firstCalls(all), untilItFails())
