@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -139,20 +140,20 @@ func (f *fold) say(text string) {
 	_, _ = io.WriteString(f.print, text) // to a terminal or a log: an error cannot be reported
 }
 
-// skipReason is the reason printed by a skipped test, without the position in the code.
+// position is where in the code a test has said something.
+var position = regexp.MustCompile(`^\S+\.go:\d+: `)
+
+// skipReason is the reason printed by a skipped test, without the position in the code: the first line of the last text that has
+// a position. The lines of a text may have none.
 func skipReason(output string) string {
-	reason := "no reason was given"
+	reason, found := "no reason was given", false
 	for line := range strings.Lines(output) {
 		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "=== ") || strings.HasPrefix(line, "--- ") {
+		at := position.FindString(line)
+		if line == "" || strings.HasPrefix(line, "=== ") || strings.HasPrefix(line, "--- ") || found && at == "" {
 			continue
 		}
-		if _, after, ok := strings.Cut(line, ".go:"); ok {
-			if _, text, ok := strings.Cut(after, ": "); ok {
-				line = text
-			}
-		}
-		reason = line
+		reason, found = strings.TrimPrefix(line, at), at != ""
 	}
 	return reason
 }

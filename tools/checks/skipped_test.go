@@ -67,3 +67,14 @@ func TestTheLongestAreThere(t *testing.T) {
 		assert.Contains(t, m.selected(false, within(nil)).packages, folder)
 	}
 }
+
+func TestReasonOfASkip(t *testing.T) {
+	for output, want := range map[string]string{
+		"=== RUN   TestX\n    x_test.go:7: a log\n    x_test.go:9: needs mount: no\n        see dmesg\n--- SKIP: TestX (0.00s)\n": "needs mount: no",
+		"=== RUN   TestX\n--- SKIP: TestX (0.00s)\n":                              "no reason was given",
+		"printed by the program\n    x_test.go:9: file a.go: it is gone\n":        "file a.go: it is gone",
+		"    x_test.go:9: soak: it takes seconds\n--- SKIP: TestX/part (0.00s)\n": "soak: it takes seconds",
+	} {
+		assert.Equal(t, want, skipReason(output), output)
+	}
+}
