@@ -69,11 +69,12 @@ func TestWorseVerdict(t *testing.T) {
 // TestBesideBusyProcesses runs ours, and Open MPI where it is installed, for a moment.
 func TestBesideBusyProcesses(t *testing.T) {
 	cores := onTwoCores(t)
+	need.Program(t, "cc", "gcc")
 	t.Chdir("..") // where the sources are
 	cfg := config{self: thisProgram(t), mpi: t.TempDir(), work: t.TempDir(), point: time.Millisecond, cores: cores}
 	require.NoError(t, programs.Build(cfg.mpi, "cmd/mpiexec"))
 	program, err := compileC(t.Context(), cfg, "busy")
-	need.Unless(t, "cc", err)
+	require.NoError(t, err)
 	for _, n := range []neighbourhood{{busy: 2}, {busy: 1, apart: true}} {
 		t.Run(n.String(), func(t *testing.T) {
 			if n.apart {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/methods/methodtest"
 	"github.com/viaduct-hpc/viaduct/plugins"
 )
@@ -15,7 +14,9 @@ import (
 // TestConformanceAsPlugin runs the suite through the plugin, in a process of its own. Its
 // method has another name here, as this process has one of that name already.
 func TestConformanceAsPlugin(t *testing.T) {
-	need.Soak(t, "it builds the plugin")
+	if testing.Short() {
+		t.Skip("soak: it builds the plugin")
+	}
 	path := filepath.Join(t.TempDir(), "bmi-method-"+scheme)
 	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
 	require.NoError(t, err, "%s", out)

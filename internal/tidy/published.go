@@ -18,8 +18,23 @@ var Published = []string{
 	"watch",
 }
 
-// wall: a package that others could import is one that is meant for them.
+// copied are folders that readers of the guides copy into modules of their own, tests included.
+var copied = []string{"examples/plugin-go"}
+
+// wall: a package that others could import is one that is meant for them, and what they copy needs no other.
 func wall(t *Tree) (problems []Problem) {
+	for _, p := range t.Packages {
+		if !slices.Contains(copied, p.Dir) {
+			continue
+		}
+		for _, f := range p.Files {
+			for _, spec := range f.AST.Imports {
+				if dir, ours := strings.CutPrefix(imported(spec), t.Module+"/"); ours && !slices.Contains(Published, dir) {
+					problems = append(problems, t.problem(f, spec.Pos(), "readers copy this file, and %s is not published", dir))
+				}
+			}
+		}
+	}
 	found := make(map[string]bool)
 	for _, p := range t.Packages {
 		if !p.importable() || t.inModule(p) {

@@ -35,7 +35,7 @@ var notSettings = map[string]string{
 }
 
 // notLibrary are folders of programs and of helpers of tests.
-var notLibrary = []string{"internal/mpi/launch", "internal/mpi/pmi/hydratest", "internal/mpi/pmi/pmixtest", "internal/mpi/pmi/slurmtest", "methods/methodtest"}
+var notLibrary = []string{"internal/mpi/launch", "internal/mpi/pmi/pmixtest", "internal/mpi/pmi/slurmtest", "methods/methodtest"}
 
 // TestEveryEnvironmentVariableIsAControl reads the source: each variable that the library reads is a
 // control variable, or one of notSettings.

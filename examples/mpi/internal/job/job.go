@@ -63,8 +63,7 @@ func (b *Builder) Run(t *testing.T, s Setting, args ...string) (out, errs string
 	return run(environment("MPI_METHOD="+s.Method), filepath.Join(b.dir, "mpiexec"), args...)
 }
 
-// Hydra is Run under MPICH's launcher, with the default method. If it is not installed, hydratest
-// skips or fails the test.
+// Hydra is Run under MPICH's launcher, with the default method. Without it the test is skipped.
 func (b *Builder) Hydra(t *testing.T, n int, args ...string) (out, errs string, err error) {
 	t.Helper()
 	launcher := need.Program(t, "mpiexec.hydra")

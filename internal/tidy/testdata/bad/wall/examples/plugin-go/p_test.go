@@ -1,0 +1,6 @@
+package main
+
+import (
+	_ "github.com/viaduct-hpc/viaduct/internal/need"
+	_ "github.com/viaduct-hpc/viaduct/plugins"
+)
