@@ -17,14 +17,15 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/viaduct-hpc/viaduct/internal/need"
+	"github.com/viaduct-hpc/viaduct/internal/programs"
 )
 
 // TestTrace executes the real program. The counts are those of code and compiler, so they have limits that no load can break; they
 // are a fifth above what was counted without a profile when they were written.
 func TestTrace(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "traced")
-	out, err := exec.Command("go", "build", "-pgo=off", "-o", program, "./traced").CombinedOutput()
-	require.NoError(t, err, string(out))
+	_, err := programs.Go([]string{"bench/steps/traced"}, "build", "-pgo=off", "-o", program, "./traced")
+	require.NoError(t, err)
 	phases, err := traceOurs(program, false)
 	if errors.Is(err, unix.EPERM) {
 		need.Unless(t, need.Trace, err)

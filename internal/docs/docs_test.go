@@ -162,6 +162,7 @@ func TestExcerpts(t *testing.T) {
 
 // TestGo type-checks the blocks of Go of all pages.
 func TestGo(t *testing.T) {
+	require.NoError(t, programs.Sources("..."))
 	t.Parallel()
 	names, byPage, _ := pages(t)
 	var blocks []Block

@@ -12,20 +12,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/internal/need"
+	"github.com/viaduct-hpc/viaduct/internal/programs"
 	"github.com/viaduct-hpc/viaduct/internal/wallclock"
 )
 
 // emulator is the path of qemu-user for arm64.
 func emulator(t *testing.T) string { return need.Program(t, "qemu-aarch64", "qemu-aarch64-static") }
 
-// compile runs the go command for arm64 in the root of the module, as tests without the race detector do.
-func compile(t *testing.T, args ...string) {
+// compile runs the go command for arm64 with a package, as tests without the race detector do.
+func compile(t *testing.T, folder string, args ...string) {
 	t.Helper()
-	cmd := exec.Command("go", args...)
-	cmd.Dir = "../.."
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=arm64", "GOARM64=v8.0")
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%v: %s", args, out)
+	t.Setenv("GOOS", "linux")
+	t.Setenv("GOARCH", "arm64")
+	t.Setenv("GOARM64", "v8.0")
+	_, err := programs.Go([]string{folder}, append(args, "../../"+folder)...)
+	require.NoError(t, err)
 }
 
 // TestPackagesOnARM64 runs the tests of packages whose code depends on the processor.
@@ -48,7 +49,7 @@ func TestPackagesOnARM64(t *testing.T) {
 	} {
 		t.Run(p.folder, func(t *testing.T) {
 			binary := filepath.Join(bin, strings.ReplaceAll(p.folder, "/", "_"))
-			compile(t, "test", "-c", "-pgo=off", "-vet=off", "-o", binary, "./"+p.folder)
+			compile(t, p.folder, "test", "-c", "-pgo=off", "-vet=off", "-o", binary)
 			ctx, cancel := context.WithTimeout(t.Context(), 2*wallclock.Patience)
 			defer cancel()
 			args := []string{binary, "-test.short", "-test.run=" + p.run}
@@ -69,7 +70,7 @@ func TestPackagesOnARM64(t *testing.T) {
 // TestAProgramOnARM64: bmi starts, and opens a method.
 func TestAProgramOnARM64(t *testing.T) {
 	qemu, bin := emulator(t), t.TempDir()
-	compile(t, "build", "-pgo=off", "-o", bin+"/", "./cmd/bmi")
+	compile(t, "cmd/bmi", "build", "-pgo=off", "-o", bin+"/")
 	out, err := exec.Command(qemu, filepath.Join(bin, "bmi"), "--version").CombinedOutput()
 	require.NoError(t, err, string(out))
 	require.Contains(t, string(out), " linux/arm64\n")

@@ -81,6 +81,7 @@ var table = []Variable{
 	{Name: "ORANGEFS_PREFIX", Text: "where OrangeFS is installed, for tests with its programs", Reader: tests, Kind: Test},
 	{Name: "ORANGEFS_CERT_PREFIX", Text: "where OrangeFS with certificates is installed", Reader: tests, Kind: Test},
 	{Name: "VIADUCT_SHARED", Text: "folder with captured messages of OrangeFS", Reader: tests, Kind: Test},
+	{Name: "VIADUCT_MACHINE", Text: "a digest of what the machine has for tests, so that go test repeats those that need something else now; make test sets it", Reader: tests, Kind: Test},
 	{Name: "VIADUCT_MUST", Text: "what tests must not skip for want of: all, or names of package need; -NAME takes one out", Reader: tests, Kind: Test},
 	{Name: "VIADUCT_PICTURES", Text: "folder for the screenshots of the live page", Reader: tests, Kind: Test},
 	{Name: "VIADUCT_STRANGERS", Text: "how many requests the test of hostile clients sends", Reader: tests, Kind: Test},

@@ -19,6 +19,10 @@ import (
 // commas, or "all". "-NAME" takes one out. A test fails if it lacks one of these.
 const MustVariable = "VIADUCT_MUST"
 
+// MachineVariable is the environment variable with [Machine]. `make test` sets it; whatever looks for a need
+// reads it, so that go test does not take a result from its cache that another machine's programs gave.
+const MachineVariable = "VIADUCT_MACHINE"
+
 // Needs other than programs.
 const (
 	FUSE       = "fuse"       // file systems can be mounted through /dev/fuse
@@ -44,6 +48,7 @@ const prefix = "needs "
 // Unless skips a test, or fails it, if err is not nil: the machine lacks what the test needs.
 func Unless(t testing.TB, what string, err error) {
 	t.Helper()
+	_ = environ.Getenv(MachineVariable)
 	if err == nil {
 		return
 	}
@@ -59,6 +64,7 @@ func Program(t testing.TB, names ...string) (path string) {
 	t.Helper()
 	for _, name := range names {
 		if path, err := find(name); err == nil {
+			Unless(t, name, nil)
 			return path
 		}
 	}
@@ -96,9 +102,11 @@ func Loopback6(t testing.TB) {
 // AsRoot skips a test, or fails it, if it does not run as root.
 func AsRoot(t testing.TB) {
 	t.Helper()
+	var err error
 	if os.Geteuid() != 0 {
-		Unless(t, Root, fmt.Errorf("only root can become another user"))
+		err = fmt.Errorf("only root can become another user")
 	}
+	Unless(t, Root, err)
 }
 
 // SoakPrefix begins the reason of a test that only the soak tier runs.
@@ -138,9 +146,10 @@ const python = "/usr/bin/python3"
 func Python(t testing.TB, modules ...string) {
 	t.Helper()
 	out, err := exec.Command(python, "-c", "import "+strings.Join(modules, ", ")).CombinedOutput()
+	what := "python-" + modules[0]
 	if err != nil {
-		what := "python-" + modules[0]
 		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-		Unless(t, what, fmt.Errorf("%w: %s: apt-get install %s", err, lines[len(lines)-1], Packages(what)))
+		err = fmt.Errorf("%w: %s: apt-get install %s", err, lines[len(lines)-1], Packages(what))
 	}
+	Unless(t, what, err)
 }

@@ -3,9 +3,12 @@ package need
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // A recorder is a test that is told to skip or to fail.
@@ -60,4 +63,14 @@ func TestProgram(t *testing.T) {
 	assert.True(t, ok)
 	_, _, ok = Reason("soak: it takes seconds")
 	assert.False(t, ok)
+}
+
+// TestMachine: what was installed since shows.
+func TestMachine(t *testing.T) {
+	before := Machine()
+	assert.Equal(t, before, Machine())
+	dir := t.TempDir()
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "prterun"), []byte("#!/bin/sh\n"), 0o755))
+	assert.NotEqual(t, before, Machine())
 }

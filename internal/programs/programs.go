@@ -13,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -30,14 +31,8 @@ func Build(into string, packages ...string) error {
 		return fmt.Errorf("programs: %w", err)
 	}
 	defer store.close()
-	args := []string{"build", "-pgo=off", "-o", store.folder + "/"}
-	for _, p := range packages {
-		args = append(args, module+p)
-	}
-	cmd := exec.Command("go", args...)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("programs: %v: %w\n%s", cmd, err, out)
+	if _, err := Go(packages, append([]string{"build", "-pgo=off", "-o", store.folder + "/"}, paths(packages)...)...); err != nil {
+		return err
 	}
 	for _, p := range packages {
 		name := path.Base(p)
@@ -48,6 +43,54 @@ func Build(into string, packages ...string) error {
 	return nil
 }
 
+// Go runs the go command, without cgo. packages are those that it compiles or looks at, relative to the root of
+// the module: their sources are inputs of the test, as [Sources] says.
+func Go(packages []string, args ...string) (out string, err error) {
+	if err := Sources(packages...); err != nil {
+		return "", err
+	}
+	return run(args...)
+}
+
+// Sources makes the sources of packages, and of what they import from this module, inputs of the test that
+// runs: when they have changed, go test runs it again and does not take its result from the cache. "..." are
+// all packages.
+func Sources(packages ...string) error {
+	const inputs = `{{if and .Module .Module.Main}}{{.Module.GoMod}}{{"\n"}}{{.Dir}}{{range .EmbedFiles}}{{"\n"}}{{$.Dir}}/{{.}}{{end}}{{end}}`
+	out, err := run(append([]string{"list", "-deps", "-f", inputs}, paths(packages)...)...)
+	if err != nil {
+		return err
+	}
+	for _, file := range strings.Split(strings.TrimSpace(out), "\n") {
+		// go test compares the sizes and times of files that a test opens, and of those in a folder.
+		f, err := os.Open(file)
+		if err != nil {
+			return fmt.Errorf("programs: %w", err)
+		}
+		_ = f.Close() // it was not even read
+	}
+	return nil
+}
+
+// paths are the import paths of packages.
+func paths(packages []string) (all []string) {
+	for _, p := range packages {
+		all = append(all, module+p)
+	}
+	return all
+}
+
+func run(args ...string) (out string, err error) {
+	cmd := exec.Command("go", args...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("programs: %v: %w\n%s", cmd, err, stderr.String())
+	}
+	return stdout.String(), nil
+}
+
 // A store is the folder with the programs built from one source tree. Its lock belongs to one
 // process at a time, because go build must not replace a file that another process links.
 type store struct {
@@ -56,15 +99,15 @@ type store struct {
 }
 
 func open() (*store, error) {
-	gomod, err := exec.Command("go", "env", "GOMOD").Output()
+	gomod, err := run("env", "GOMOD")
 	if err != nil {
-		return nil, fmt.Errorf("go env: %w", err)
+		return nil, err
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return nil, err
 	}
-	tree := sha256.Sum256(append(gomod, runtime.Version()...))
+	tree := sha256.Sum256([]byte(gomod + runtime.Version()))
 	folder := filepath.Join(cache, "viaduct-tests", fmt.Sprintf("%x", tree[:8]))
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -23,6 +24,29 @@ func TestBuild(t *testing.T) {
 	out, err := exec.Command(filepath.Join(second, "mpiexec"), "--help").CombinedOutput()
 	require.NoError(t, err)
 	assert.Contains(t, string(out), "mpiexec")
+}
+
+// TestSources: go test logs what a test opens, to compare it the next time. That is how it knows what a program consists of.
+func TestSources(t *testing.T) {
+	if os.Getenv("GO_TEST_SOURCES") != "" {
+		require.NoError(t, Sources("cmd/bmi"))
+		return
+	}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	log := filepath.Join(t.TempDir(), "log")
+	again := exec.Command(self, "-test.run=^TestSources$", "-test.testlogfile="+log)
+	again.Env = append(os.Environ(), "GO_TEST_SOURCES=1")
+	out, err := again.CombinedOutput()
+	require.NoError(t, err, string(out))
+	opened, err := os.ReadFile(log)
+	require.NoError(t, err)
+	top, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	for _, input := range []string{"go.mod", "cmd/bmi", "bmi", "internal/watch/page/static/page.html"} {
+		assert.True(t, strings.Contains(string(opened), "open "+filepath.Join(top, input)+"\n"), input)
+	}
+	require.ErrorContains(t, Sources("cmd/nothing"), "cmd/nothing")
 }
 
 func TestNoSuchProgram(t *testing.T) {

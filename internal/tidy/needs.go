@@ -113,9 +113,31 @@ func (c *needCheck) program(n *ast.CallExpr) {
 		}
 		name, err := strconv.Unquote(lit.Value)
 		name = strings.TrimPrefix(name, "/bin/")
+		if name == "go" && !strings.HasPrefix(c.p.Dir, "tools/dist") { // a module of its own: make tools runs its tests anew
+			c.goCommand(n)
+		}
 		if err == nil && !slices.Contains(everywhere, name) && (!strings.Contains(name, "/") || strings.HasPrefix(name, "/usr/")) {
 			c.say(n.Pos(), "a machine may lack %s: name it by need.Program", name)
 		}
+	}
+}
+
+// goCommand checks that go test knows what a test compiles: that is an input of the test, and its result is of
+// no use when it has changed. The test's own package, "." of the command, is one anyhow.
+func (c *needCheck) goCommand(n *ast.CallExpr) {
+	verb, last := "", ""
+	for _, arg := range n.Args {
+		lit, ok := arg.(*ast.BasicLit)
+		if !ok {
+			continue
+		}
+		if last == `"go"` {
+			verb = lit.Value
+		}
+		last = lit.Value
+	}
+	if last != `"."` && !slices.Contains([]string{`"env"`, `"mod"`}, verb) {
+		c.say(n.Pos(), "a test runs the go command by programs.Go, so that go test runs it again when what it compiles has changed")
 	}
 }
 

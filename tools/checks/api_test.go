@@ -9,10 +9,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/programs"
 )
 
 // TestPublishedAPI: what the published packages export is in api/. If a change is meant, go run ./tools/checks api --update.
 func TestPublishedAPI(t *testing.T) {
+	require.NoError(t, programs.Sources("..."))
 	changes, err := changedAPI(t.Context(), "../..", published)
 	require.NoError(t, err)
 	assert.Empty(t, changes)

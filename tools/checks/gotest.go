@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/internal/need"
 	"github.com/viaduct-hpc/viaduct/internal/tiers"
 )
 
@@ -102,7 +103,7 @@ func (m *module) test(ctx context.Context, f *fold, goFlags, testFlags []string,
 // detector nothing needs cgo, and released programs are built without it. With the race detector, a
 // process would otherwise sleep for a second at its end.
 func (s selection) environment() []string {
-	env := append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -pgo=off"))
+	env := append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -pgo=off"), need.MachineVariable+"="+need.Machine())
 	switch {
 	case !s.race:
 		env = append(env, "CGO_ENABLED=0")

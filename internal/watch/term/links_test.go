@@ -1,24 +1,25 @@
 package term
 
 import (
-	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/viaduct-hpc/viaduct/internal/programs"
 )
 
 // TestProgramsDoNotLinkTheTerminal: users' programs and servers carry none of the libraries that draw; commands do.
 func TestProgramsDoNotLinkTheTerminal(t *testing.T) {
-	const module = "github.com/viaduct-hpc/viaduct/"
 	deps := func(packages ...string) string {
-		for i := range packages {
-			packages[i] = module + packages[i]
+		args := []string{"list", "-deps"}
+		for _, p := range packages {
+			args = append(args, "../../../"+p)
 		}
-		out, err := exec.Command("go", append([]string{"list", "-deps"}, packages...)...).Output()
+		out, err := programs.Go(packages, args...)
 		require.NoError(t, err)
-		return string(out)
+		return out
 	}
 	const library = "charm.land/bubbletea"
 	libraries := deps("mpi", "mpi/file", "mpi/checkpoint", "bmi", "methods/tcp", "methods/via", "plugins", "pvfs/client", "internal/pvfs/server", "cmd/pvfsd", "internal/watch/table")

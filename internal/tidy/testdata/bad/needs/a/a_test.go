@@ -16,6 +16,9 @@ func TestPrograms(t *testing.T) {
 	_ = exec.CommandContext(t.Context(), "mpirun", "-n") // bad
 	_ = exec.Command("/bin/sh")
 	_ = exec.Command(need.Program(t, "fio"))
+	_ = exec.Command("go", "build", "-o", "x", "./a") // bad
+	_ = exec.Command("go", "build", "-o", "x", ".")
+	_ = exec.Command("go", "env", "GOCACHE")
 }
 
 func TestOrder(t *testing.T) {
