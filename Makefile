@@ -75,7 +75,7 @@ profile: ## take the profiles that the compiler optimises cmd/bmi and cmd/mpiben
 # Profile-guided optimisation would compile all dependencies once more for each profile.
 lint: export CGO_ENABLED = 0
 lint: export GOFLAGS := $(GOFLAGS) -pgo=off
-lint: ## formatting, vet, staticcheck, go.mod, generated files, known vulnerabilities, words of the documentation
+lint: ## formatting, vet, staticcheck, go.mod, generated files, known vulnerabilities, exported names, words of the documentation
 	@echo 'lint: gofmt'; bad=$$(gofmt -l .); test -z "$$bad" || { echo "run gofmt -w on:"; echo "$$bad"; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
@@ -88,6 +88,7 @@ lint: ## formatting, vet, staticcheck, go.mod, generated files, known vulnerabil
 		cmp "$$file" "$$copy/$$file" || bad=1; done; \
 	test -z "$$bad" || { echo 'lint: out of date: run make generate and commit'; exit 1; }
 	$(GO) run ./tools/checks vulns ./...
+	$(GO) run ./tools/checks api
 	$(GO) run ./tools/checks words
 
 model: ## check the Promela models of the protocols with spin

@@ -60,12 +60,12 @@ func pluginsList(t *testing.T, folder string) {
 // pluginsCheck runs the tests of the suite that need other processes, and a few more; the whole
 // suite runs over these methods elsewhere.
 func pluginsCheck(t *testing.T, via, tcp string) {
-	const some = "SendRecv|NameTaken|TruncatedEarly|LargeFirst|SleepPingPong|DropAddr|ForkEcho"
+	const some = "SendRecv|NameTaken|TruncatedEarly|LargeFirst|SleepPingPong|DropAddr"
 	for _, args := range [][]string{
 		{via, "--method", "via+shm", "--run", "^(" + some + "|ForkKilled|ForkRestarted)$"},
 		{via, "--method", "via+shm", "--no-rings", "--run", "^(" + some + ")$"},
 		// Over UDP it takes a while to notice that a peer was killed.
-		{via, "--method", "via+udp", "--env", "VIADUCT_UDP_INSECURE=1", "--run", "^(" + some + ")$"},
+		{via, "--method", "via+udp", "--env", "VIADUCT_UDP_INSECURE=1", "--run", "^(" + some + "|ForkEcho)$"},
 		{tcp, "--method", "tcp", "--run", "^(" + some + "|ForkKilled|ForkRestarted)$"},
 	} {
 		p := command(t, append([]string{"plugins", "check"}, args...)...).start()

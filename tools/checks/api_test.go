@@ -9,19 +9,17 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/viaduct-hpc/viaduct/internal/programs"
 )
 
-// TestPublishedAPI: what the published packages export is in api/. If a change is meant, go run ./tools/checks api --update.
-func TestPublishedAPI(t *testing.T) {
-	require.NoError(t, programs.Sources("..."))
-	changes, err := changedAPI(t.Context(), "../..", published)
-	require.NoError(t, err)
-	assert.Empty(t, changes)
+// TestPublished: api/ has a file for each published package. make lint compares them.
+func TestPublished(t *testing.T) {
+	var want []string
+	for _, pkg := range published {
+		want = append(want, apiFile("../..", pkg))
+	}
 	files, err := filepath.Glob("../../api/*")
 	require.NoError(t, err)
-	assert.Len(t, files, len(published), "a file for each published package")
+	assert.ElementsMatch(t, want, files)
 }
 
 // before and after are a package and its next version; changes are what changed.

@@ -29,7 +29,7 @@ const same = "heat: the same as the serial solution, bit for bit\n"
 func TestKills(t *testing.T) {
 	count := 200
 	if testing.Short() {
-		count = 12
+		count = 4
 	}
 	b := job.Build(t)
 	seed := sim.Seed(t)

@@ -40,7 +40,7 @@ func TestEveryRankSaysHello(t *testing.T) {
 func TestManyRanks(t *testing.T) {
 	n := 1000
 	if testing.Short() {
-		n = 256
+		n = 64
 	}
 	lines := strings.Split(strings.TrimSuffix(job.Build(t).MustRun(t, job.Setting{N: n, Method: "via+shm"}), "\n"), "\n")
 	require.Len(t, lines, n)

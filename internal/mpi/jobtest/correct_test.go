@@ -28,8 +28,6 @@ func TestEverything(t *testing.T) {
 func sizes(method string) []int {
 	switch {
 	case testing.Short() && method == shm:
-		return []int{2, 3, 7}
-	case testing.Short() && method == tcp:
 		return []int{2, 7}
 	case testing.Short():
 		return []int{3}

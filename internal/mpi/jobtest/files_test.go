@@ -39,7 +39,7 @@ const (
 func TestARankIsKilledWhileTheyWriteAFile(t *testing.T) {
 	kills := 40
 	if testing.Short() {
-		kills = 6
+		kills = 2
 	}
 	random := rand.New(rand.NewPCG(19, 3))
 	for _, method := range deadly() {
