@@ -110,7 +110,7 @@ func (s *Session) environment() []string {
 	env := []string{
 		"PATH=" + s.Bin + ":" + os.Getenv("PATH"), "HOME=" + s.in("home"), "TMPDIR=" + s.in("tmp"), "XDG_RUNTIME_DIR=" + s.in("run"),
 		"LC_ALL=C.UTF-8", "USER=root", "NO_COLOR=1",
-		"GOFLAGS=-mod=mod", "GOPROXY=off", "GOSUMDB=off", "CGO_ENABLED=0", "GOWORK=off",
+		"GOFLAGS=" + os.Getenv("GOFLAGS") + " -mod=mod", "GOPROXY=off", "GOSUMDB=off", "CGO_ENABLED=0", "GOWORK=off",
 		"__page=" + s.Page, "__work=" + s.Work, "__bin=" + s.Bin, "__root=" + s.Root,
 	}
 	out, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE", "GOTOOLCHAIN").Output()

@@ -13,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -61,7 +62,9 @@ func Sources(packages ...string) error {
 	if err != nil {
 		return err
 	}
-	for _, file := range strings.Split(strings.TrimSpace(out), "\n") {
+	files := strings.Split(strings.TrimSpace(out), "\n")
+	slices.Sort(files)
+	for _, file := range slices.Compact(files) {
 		// go test compares the sizes and times of files that a test opens, and of those in a folder.
 		f, err := os.Open(file)
 		if err != nil {

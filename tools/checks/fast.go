@@ -85,6 +85,10 @@ func runFast(ctx context.Context, folders []string, fresh, race bool) (*fold, er
 	slices.SortStableFunc(s.packages, func(a, b string) int { return place(a) - place(b) })
 	f := newFold(m.path, os.Stdout)
 	f.of = len(s.packages)
+	// The file is there before the first test: those that list the tree would run again for it.
+	if err := f.writeSkipped(skippedFile); err != nil {
+		return nil, err
+	}
 	return f, m.test(ctx, f, flags, nil, s)
 }
 

@@ -5,6 +5,8 @@
 #
 #   run.sh        what CI runs, one to two minutes
 #   run.sh deep   larger bounds, some minutes and gigabytes
+#
+# What it says is kept in ~/.cache/viaduct-tests, and said again while the models and the tools are the same.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -74,28 +76,41 @@ finds() {
 
 bugs() { sed -n 's/^#define \(BUG_[A-Z_]*\) .*/\1/p' "$here/$1"; }
 
-holds connect.pml safety -DFAULTS=2 -DATTEMPTS=4
-holds connect.pml settles -DFAULTS=1 -DATTEMPTS=3
-holds credits.pml safety
-holds credits.pml settles -DMESSAGES=2 -DCONTROLS=1
-holds bulk.pml safety
-holds wait.pml safety
-holds wait.pml safety -DWATCHER=1 -DCALLERS=1
-if [ "${1-}" = deep ]; then
-	holds connect.pml safety -DFAULTS=3 -DATTEMPTS=5
-	holds connect.pml safety -DFAULTS=2 -DATTEMPTS=4 -DSENDS=2
-	holds credits.pml safety -DGRANTED=8 -DCONTROL_RESERVE=3 -DCONTROLS=2
-	holds bulk.pml safety -DSIZE=12
-	holds wait.pml safety -DWATCHER=1
-	holds wait.pml safety -DCALLERS=3
+all() {
+	holds connect.pml safety -DFAULTS=2 -DATTEMPTS=4
+	holds connect.pml settles -DFAULTS=1 -DATTEMPTS=3
+	holds credits.pml safety
+	holds credits.pml settles -DMESSAGES=2 -DCONTROLS=1
+	holds bulk.pml safety
+	holds wait.pml safety
+	holds wait.pml safety -DWATCHER=1 -DCALLERS=1
+	if [ "${1-}" = deep ]; then
+		holds connect.pml safety -DFAULTS=3 -DATTEMPTS=5
+		holds connect.pml safety -DFAULTS=2 -DATTEMPTS=4 -DSENDS=2
+		holds credits.pml safety -DGRANTED=8 -DCONTROL_RESERVE=3 -DCONTROLS=2
+		holds bulk.pml safety -DSIZE=12
+		holds wait.pml safety -DWATCHER=1
+		holds wait.pml safety -DCALLERS=3
+	fi
+	optimise=-O0
+	for model in connect.pml credits.pml bulk.pml; do
+		for bug in $(bugs "$model"); do finds "$model" "$bug" -DFAULTS=1 -DATTEMPTS=3; done
+	done
+	for bug in $(bugs wait.pml); do
+		case $bug in
+		BUG_WAKE_LOST | BUG_NO_STEP_BACK | BUG_NO_RESUME) finds wait.pml "$bug" -DWATCHER=1 -DCALLERS=1 ;;
+		*) finds wait.pml "$bug" ;;
+		esac
+	done
+}
+
+same=$(cat "$here"/*.pml "$here/run.sh" <(spin -V; gcc --version) | sha256sum)
+kept=${XDG_CACHE_HOME:-${HOME-$work}/.cache}/viaduct-tests/models-${same:0:16}${1+-$1}
+if [ -e "$kept" ]; then
+	cat "$kept"
+	echo "models: nothing has changed since these held; $kept has what was said then"
+	exit
 fi
-optimise=-O0
-for model in connect.pml credits.pml bulk.pml; do
-	for bug in $(bugs "$model"); do finds "$model" "$bug" -DFAULTS=1 -DATTEMPTS=3; done
-done
-for bug in $(bugs wait.pml); do
-	case $bug in
-	BUG_WAKE_LOST | BUG_NO_STEP_BACK | BUG_NO_RESUME) finds wait.pml "$bug" -DWATCHER=1 -DCALLERS=1 ;;
-	*) finds wait.pml "$bug" ;;
-	esac
-done
+mkdir -p "$(dirname "$kept")"
+all "$@" | tee "$kept.part"
+mv "$kept.part" "$kept"
