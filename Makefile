@@ -29,7 +29,7 @@ pmix: ## build bin/viaduct-pmix, which joins jobs of launchers with PMIx; needs 
 dist: ## make static binaries, packages, container images, manual pages and completions of the commit into out/dist; ARCH=arm64: for one processor; QUICK=1: without profiles
 	$(GO) -C tools/dist run . --source $(CURDIR) --output $(CURDIR)/out/dist $(if $(ARCH),--arch $(ARCH)) $(if $(QUICK),--quick)
 
-demo: ## copy the Go source tree into a file system and out, send it between two processes, run an MPI program on four, print a ping-pong table
+demo: ## copy a tree of Go sources into a file system and out, send it between two processes, run an MPI program on four, print a ping-pong table
 	./bench/demo.sh
 
 test: ## run the fast tier of tests; docs/internals/testing.md says what is in it

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The main job, small. A parallel file system: two servers, into which the Go toolchain's own
-# source tree is copied over via+shm and out of which it is copied over tcp. Then the same tree
+# The main job, small. A parallel file system: two servers, into which a tree of Go's own sources
+# is copied over via+shm and out of which it is copied over tcp. Then the same tree
 # from one process to another, over via+shm, in the processes and once more in a plugin of each, then
 # over tcp and over via+udp on loopback, the last encrypted with a key made for the
 # run. Every file is compared by SHA-256, in both directions. Then an MPI program: four
@@ -38,7 +38,7 @@ bmi=(./bin/bmi)
 with_plugin=(./bin/bmi plugins run bin/bmi-method-via --)
 
 # The resolved path: a GOROOT may be a link, and tar and find do not follow one.
-source=$(cd "$(go env GOROOT)/src" && pwd -P)
+source=$(cd "$(go env GOROOT)/src/internal" && pwd -P)
 
 # One line "SHA-256  ./path" per file, sorted.
 sums() {

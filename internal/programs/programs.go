@@ -1,5 +1,5 @@
-// Package programs builds programs of this module for tests that start them. It keeps them in a
-// folder below the user's cache, so that each program is linked once for all packages that test
+// Package programs builds programs of this module for tests that start them. It keeps them in
+// go's build cache, so that each program is linked once for all packages that test
 // with it, and again when its sources have changed.
 package programs
 
@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -94,6 +95,9 @@ func run(args ...string) (out string, err error) {
 	return stdout.String(), nil
 }
 
+// keep is how long a store is kept after the last test that used it.
+const keep = 3 * 24 * time.Hour
+
 // A store is the folder with the programs built from one source tree. Its lock belongs to one
 // process at a time, because go build must not replace a file that another process links.
 type store struct {
@@ -102,16 +106,17 @@ type store struct {
 }
 
 func open() (*store, error) {
-	gomod, err := run("env", "GOMOD")
+	where, err := run("env", "GOCACHE", "GOMOD")
 	if err != nil {
 		return nil, err
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return nil, err
+	cache, gomod, _ := strings.Cut(where, "\n")
+	if !filepath.IsAbs(cache) {
+		return nil, errors.New("go has no build cache: set GOCACHE or HOME")
 	}
 	tree := sha256.Sum256([]byte(gomod + runtime.Version()))
-	folder := filepath.Join(cache, "viaduct-tests", fmt.Sprintf("%x", tree[:8]))
+	folder := filepath.Join(cache, "viaduct", fmt.Sprintf("%x", tree[:8]))
+	forget(filepath.Dir(folder), time.Now().Add(-keep))
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
@@ -125,10 +130,26 @@ func open() (*store, error) {
 			break
 		}
 	}
+	if err == nil {
+		now := time.Now()
+		err = os.Chtimes(lock.Name(), now, now)
+	}
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	return &store{folder, lock}, nil
+}
+
+// forget removes the stores of trees with which nobody has tested since a time.
+func forget(stores string, since time.Time) {
+	locks, _ := filepath.Glob(filepath.Join(stores, "*.lock")) // the pattern is right
+	for _, lock := range locks {
+		if info, err := os.Stat(lock); err == nil && info.ModTime().Before(since) {
+			// Another process may do the same. What cannot be removed is there the next time.
+			_ = os.RemoveAll(strings.TrimSuffix(lock, ".lock"))
+			_ = os.Remove(lock)
+		}
+	}
 }
 
 // close releases the lock.

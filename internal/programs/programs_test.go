@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -54,8 +55,24 @@ func TestNoSuchProgram(t *testing.T) {
 }
 
 func TestNoCache(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", "/dev/null")
-	require.ErrorContains(t, Build(t.TempDir(), "cmd/mpiexec"), "programs: ")
+	t.Setenv("GOCACHE", "off")
+	require.ErrorContains(t, Build(t.TempDir(), "cmd/mpiexec"), "set GOCACHE or HOME")
+}
+
+// TestForget: the programs of a clone that is gone do not stay for ever.
+func TestForget(t *testing.T) {
+	stores := t.TempDir()
+	for _, name := range []string{"old", "new"} {
+		require.NoError(t, os.Mkdir(filepath.Join(stores, name), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(stores, name, "mpiexec"), nil, 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(stores, name+".lock"), nil, 0o600))
+	}
+	now := time.Now()
+	require.NoError(t, os.Chtimes(filepath.Join(stores, "old.lock"), now, now.Add(-time.Hour)))
+	forget(stores, now.Add(-time.Minute))
+	left, err := filepath.Glob(filepath.Join(stores, "*"))
+	require.NoError(t, err)
+	assert.Equal(t, []string{filepath.Join(stores, "new"), filepath.Join(stores, "new.lock")}, left)
 }
 
 func TestCopiesAcrossFileSystems(t *testing.T) {
