@@ -13,7 +13,15 @@ import (
 )
 
 func TestBuild(t *testing.T) {
-	first, second := t.TempDir(), t.TempDir()
+	store, err := open()
+	require.NoError(t, err)
+	store.close()
+	near, err := os.MkdirTemp(filepath.Dir(store.folder), "test-") // a file has two names within a mount only
+	require.NoError(t, err)
+	defer func() { require.NoError(t, os.RemoveAll(near)) }()
+	first, second := filepath.Join(near, "1"), filepath.Join(near, "2")
+	require.NoError(t, os.Mkdir(first, 0o700))
+	require.NoError(t, os.Mkdir(second, 0o700))
 	require.NoError(t, Build(first, "cmd/mpiexec"))
 	require.NoError(t, Build(second, "cmd/mpiexec"))
 	require.NoError(t, Build(second, "cmd/mpiexec"), "it replaces what is there")

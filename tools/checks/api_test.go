@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -128,9 +127,10 @@ func TestExported(t *testing.T) {
 
 // TestAgainstTag: what breaks programs for the last tag is listed, and fails from v1 on. Without a tag that is said.
 func TestAgainstTag(t *testing.T) {
-	if out, err := exec.CommandContext(t.Context(), "go", "mod", "download", "golang.org/x/exp@"+apidiffVersion).CombinedOutput(); err != nil {
-		needModules(t, out)
-		require.NoError(t, err, "%s", out)
+	t.Setenv("GOBIN", t.TempDir())
+	if _, err := run(t.Context(), t.TempDir(), "go", "install", apidiff); err != nil {
+		needModules(t, []byte(err.Error()))
+		require.NoError(t, err)
 	}
 	root := apiModule(t, before)
 	git := func(args ...string) {
