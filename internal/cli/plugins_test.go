@@ -114,7 +114,7 @@ func TestMistakesAboutPlugins(t *testing.T) {
 func TestPluginsList(t *testing.T) {
 	folder := pluginFolder(t, "good", "deaf")
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "bmi-method-text"), []byte("hello"), 0o644))
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "other"), nil, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "no-method"), nil, 0o755))
 
 	r := bmiRun(t, "plugins", "list", folder)
 	require.Equal(t, ExitOK, r.code, r.err.String())
@@ -124,7 +124,7 @@ func TestPluginsList(t *testing.T) {
 	} {
 		assert.Regexp(t, want, r.out.String())
 	}
-	assert.NotContains(t, r.out.String(), "other")
+	assert.NotContains(t, r.out.String(), "no-method")
 
 	t.Setenv(pluginsVariable, ":"+folder+":/no/such/folder")
 	r = bmiRun(t, "plugins", "list", "--json")

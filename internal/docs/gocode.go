@@ -54,7 +54,7 @@ func CheckGo(root, dir string, blocks []Block) ([]Problem, error) {
 	}
 	module, require, _ := strings.Cut(strings.TrimPrefix(string(mod), "module "), "\n")
 	require, _, _ = strings.Cut(require, "\ntool")
-	mod = fmt.Appendf(nil, "module example.com/pages\n%s\nrequire %[2]s v0.0.0\nreplace %[2]s => %s\n", require, module, root)
+	mod = fmt.Appendf(nil, "module example.com/pages\n%s\nrequire %[2]s v0.0.0\nreplace %[2]s => %q\n", require, module, root)
 	files := map[string][]byte{"go.mod": mod, "go.sum": sum}
 	var problems []Problem
 	for _, b := range blocks {

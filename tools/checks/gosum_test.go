@@ -41,7 +41,7 @@ func goSum(t *testing.T, imports []string) []string {
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
 	dir := t.TempDir()
-	mod := fmt.Sprintf("module example.org/program\n\ngo 1.26.0\n\nrequire %[1]s v0.0.0\n\nreplace %[1]s => %[2]s\n", viaduct, root)
+	mod := fmt.Sprintf("module example.org/program\n\ngo 1.26.0\n\nrequire %[1]s v0.0.0\n\nreplace %[1]s => %[2]q\n", viaduct, root)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte(mod), 0o600))
 	program := "package main\n\n"
 	for _, one := range imports {
@@ -69,9 +69,9 @@ func needModules(t *testing.T, out []byte) {
 	}
 }
 
-// unreachable reports whether the go command failed because it did not reach a proxy.
+// unreachable reports whether the go command failed because it did not reach a proxy, or has no folder for modules.
 func unreachable(out []byte) bool {
-	for _, sign := range []string{"dial tcp", "GOPROXY=off", "no such host", "i/o timeout", "connection refused"} {
+	for _, sign := range []string{"dial tcp", "GOPROXY=off", "missing $GOPATH", "no such host", "i/o timeout", "connection refused"} {
 		if strings.Contains(string(out), sign) {
 			return true
 		}
