@@ -52,9 +52,6 @@ func (p *Process) finalize(ctx context.Context) error {
 	if !p.manual {
 		errs = append(errs, p.farewell(ctx))
 	}
-	if lost := p.engine.Stats().Lost; lost > 0 && !aware {
-		errs = append(errs, errclass.New(errclass.ProcFailed, "messages did not arrive (%d), because processes failed after their sends had returned: a call that waits for an answer would have reported it", lost))
-	}
 	if !early { // the other processes have finished, so operations with them have ended
 		errs = append(errs, p.checkPending())
 	}
@@ -63,7 +60,11 @@ func (p *Process) finalize(ctx context.Context) error {
 	if p.hide != nil {
 		p.hide()
 	}
-	errs = append(errs, p.engine.Close(ctx), p.boot.Finalize(ctx))
+	closed := p.engine.Close(ctx) // now every message has been sent, or is lost
+	if lost := p.engine.Stats().Lost; lost > 0 && !aware {
+		errs = append(errs, errclass.New(errclass.ProcFailed, "messages did not arrive (%d), because processes failed after their sends had returned: a call that waits for an answer would have reported it", lost))
+	}
+	errs = append(errs, closed, p.boot.Finalize(ctx))
 	if err := p.shut(ctx); err != nil {
 		p.log.Debug("mpi: the endpoint was closed with something on its way", "cause", err)
 	}
