@@ -33,13 +33,14 @@ demo: ## copy a tree of Go sources into a file system and out, send it between t
 	./bench/demo.sh
 
 test: ## run the fast tier of tests; docs/internals/testing.md says what is in it
-	CGO_ENABLED=0 $(GO) run ./tools/checks fast
+	CGO_ENABLED=0 $(GO) run ./tools/checks fast --without bench
 
 race: ## run the packages of the fast tier that have goroutines or locks with the race detector; needs a C compiler
 	$(GO) run ./tools/checks fast --race
 
 # Not from the cache: go test sees no change outside a module, and what they test is the tree around them.
-tools: ## run the tests of the modules in tools and bench/plot
+tools: ## run the tests of what tests and measures: the modules in tools and bench/plot, and bench
+	CGO_ENABLED=0 $(GO) run ./tools/checks fast bench
 	$(foreach m,$(MODULES),CGO_ENABLED=0 $(GO) test -C $(m) -short -count=1 ./... &&) true
 
 slow: ## run the fast tier and list what takes longest

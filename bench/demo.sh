@@ -33,7 +33,8 @@ trap 'exit 130' INT TERM
 
 say 'compiling, which takes longest the first time: bin/pvfs, bin/pvfsd, bin/bmi, a plugin, and an MPI program with its launcher'
 # With profiles, everything would be compiled once more for each command that has one.
-CGO_ENABLED=0 go build -pgo=off -o bin/ ./cmd/pvfs ./cmd/pvfsd ./cmd/bmi ./cmd/bmi-method-via ./cmd/mpiexec ./examples/mpi/heat
+CGO_ENABLED=0 go build -pgo=off -o bin/ ./cmd/pvfs ./cmd/pvfsd ./cmd/bmi ./cmd/bmi-method-via ./cmd/mpiexec ./examples/mpi/heat ||
+	{ say "FAILED: these do not compile; ${TMPDIR:-/tmp} has $(df -h --output=avail "${TMPDIR:-/tmp}" | tail -n 1 | tr -d ' ') of room, and go may need 1G there"; exit 1; }
 bmi=(./bin/bmi)
 with_plugin=(./bin/bmi plugins run bin/bmi-method-via --)
 

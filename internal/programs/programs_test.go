@@ -13,7 +13,7 @@ import (
 )
 
 func TestBuild(t *testing.T) {
-	store, err := open()
+	store, err := openStore()
 	require.NoError(t, err)
 	store.close()
 	near, err := os.MkdirTemp(filepath.Dir(store.folder), "test-") // a file has two names within a mount only
@@ -33,6 +33,41 @@ func TestBuild(t *testing.T) {
 	out, err := exec.Command(filepath.Join(second, "mpiexec"), "--help").CombinedOutput()
 	require.NoError(t, err)
 	assert.Contains(t, string(out), "mpiexec")
+}
+
+// TestFresh: a program is built again when anything has changed that it consists of.
+func TestFresh(t *testing.T) {
+	for name, change := range map[string]func(folder, file string) error{
+		"nothing":           func(string, string) error { return nil },
+		"a file is written": func(folder, _ string) error { return os.WriteFile(filepath.Join(folder, "a.go"), []byte("b"), 0o600) },
+		"in its old time": func(folder, _ string) error {
+			return os.Chtimes(filepath.Join(folder, "a.go"), time.Unix(0, 0), time.Unix(0, 0))
+		},
+		"a file is new":      func(folder, _ string) error { return os.WriteFile(filepath.Join(folder, "b.go"), nil, 0o600) },
+		"a file is gone":     func(folder, _ string) error { return os.Remove(filepath.Join(folder, "a.go")) },
+		"an embedded file":   func(_, file string) error { return os.WriteFile(file, []byte("b"), 0o600) },
+		"everything is gone": func(folder, _ string) error { return os.RemoveAll(folder) },
+	} {
+		folder, file := t.TempDir(), filepath.Join(t.TempDir(), "page.html")
+		s := &store{folder: t.TempDir()}
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "a.go"), []byte("a"), 0o600))
+		require.NoError(t, os.WriteFile(file, []byte("a"), 0o600))
+		before, err := s.clock()
+		require.NoError(t, err)
+		now := before
+		for now.Equal(before) { // a file that changes in this moment counts as changed
+			now, err = s.clock()
+			require.NoError(t, err)
+		}
+		require.NoError(t, s.note("cmd/x", []string{folder, file}, now))
+		_, fresh := s.fresh("cmd/x")
+		require.False(t, fresh, "there is no program")
+		require.NoError(t, os.WriteFile(s.program("cmd/x"), nil, 0o700))
+		require.NoError(t, change(folder, file), name)
+		files, fresh := s.fresh("cmd/x")
+		assert.Equal(t, name == "nothing", fresh, name)
+		assert.Equal(t, fresh, len(files) == 2, name)
+	}
 }
 
 // TestSources: go test logs what a test opens, to compare it the next time. That is how it knows what a program consists of.

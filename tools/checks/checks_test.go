@@ -216,7 +216,7 @@ func TestEndless(t *testing.T) {
 
 func TestFoldersAreKnown(t *testing.T) {
 	inSmall(t)
-	_, err := runFast(t.Context(), []string{"elsewhere"}, false, false)
+	_, err := fastRun{folders: []string{"elsewhere"}}.run(t.Context())
 	require.ErrorContains(t, err, `no package of docs/internals/testing.md is in ["elsewhere"]`)
 	_, err = flake(t.Context(), []string{"elsewhere"}, 0, nil)
 	require.ErrorContains(t, err, "elsewhere")

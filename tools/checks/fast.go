@@ -30,20 +30,22 @@ var longest = []string{
 }
 
 func fastCommand() *cobra.Command {
-	var fresh, race bool
+	var r fastRun
 	c := &cobra.Command{
 		Use:   "fast [FOLDER...]",
 		Short: "run the fast tier, or its packages in some folders",
 		RunE: func(c *cobra.Command, folders []string) error {
-			f, err := runFast(c.Context(), folders, fresh, race)
+			r.folders = folders
+			f, err := r.run(c.Context())
 			if err != nil {
 				return err
 			}
 			return verdict(f)
 		},
 	}
-	c.Flags().BoolVar(&fresh, "fresh", false, "run every test, also those whose result is cached")
-	c.Flags().BoolVar(&race, "race", false, "run the packages that have goroutines or locks, with the race detector; needs a C compiler")
+	c.Flags().BoolVar(&r.fresh, "fresh", false, "run every test, also those whose result is cached")
+	c.Flags().BoolVar(&r.race, "race", false, "run the packages that have goroutines or locks, with the race detector; needs a C compiler")
+	c.Flags().StringVar(&r.without, "without", "", "a folder whose packages do not run")
 	return c
 }
 
@@ -53,7 +55,7 @@ func slowCommand() *cobra.Command {
 		Use:   "slow [FOLDER...]",
 		Short: "run the fast tier and list what takes longest",
 		RunE: func(c *cobra.Command, folders []string) error {
-			f, err := runFast(c.Context(), folders, true, false)
+			f, err := fastRun{folders: folders, fresh: true}.run(c.Context())
 			if err != nil {
 				return err
 			}
@@ -65,22 +67,35 @@ func slowCommand() *cobra.Command {
 	return c
 }
 
-// runFast runs the fast tier, or what of it the race step runs.
-func runFast(ctx context.Context, folders []string, fresh, race bool) (*fold, error) {
+// A fastRun is a run of the fast tier.
+type fastRun struct {
+	folders []string // those whose packages run; all if there is none
+	without string   // a folder whose packages do not, or ""
+	fresh   bool
+	race    bool // only what the race step runs
+}
+
+func (r fastRun) run(ctx context.Context) (*fold, error) {
 	m, err := loadModule(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if race && !m.canRace {
+	if r.race && !m.canRace {
 		return nil, errNoRace
 	}
+	if err := checkSpace(spaceMin); err != nil {
+		return nil, err
+	}
 	flags := []string{"-short", "-vet=off", "-parallel=" + parallel}
-	if fresh {
+	if r.fresh {
 		flags = append(flags, "-count=1")
 	}
-	s := m.selected(race, func(row tiers.Row) bool { return within(folders)(row) && (row.Race || !race) })
+	s := m.selected(r.race, func(row tiers.Row) bool {
+		out := r.without != "" && within([]string{r.without})(row)
+		return within(r.folders)(row) && !out && (row.Race || !r.race)
+	})
 	if len(s.packages) == 0 {
-		return nil, fmt.Errorf("checks: no package of %s is in %q", tiers.Page, folders)
+		return nil, fmt.Errorf("checks: no package of %s is in %q", tiers.Page, r.folders)
 	}
 	slices.SortStableFunc(s.packages, func(a, b string) int { return place(a) - place(b) })
 	f := newFold(m.path, os.Stdout)
