@@ -10,6 +10,9 @@ MODULE := github.com/viaduct-hpc/viaduct
 # Parts with go.mod files of their own, so that programs that import Viaduct do not know what these need.
 MODULES := bench/plot tools/browser tools/dist tools/grafana
 
+# What tests and measures. make tools tests it, and make test the rest.
+TOOLS := bench tools
+
 # root needs no sudo, and a small machine may have none.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
@@ -33,14 +36,14 @@ demo: ## copy a tree of Go sources into a file system and out, send it between t
 	./bench/demo.sh
 
 test: ## run the fast tier of tests; docs/internals/testing.md says what is in it
-	CGO_ENABLED=0 $(GO) run ./tools/checks fast --without bench
+	CGO_ENABLED=0 $(GO) run ./tools/checks fast $(TOOLS:%=--without %)
 
 race: ## run the packages of the fast tier that have goroutines or locks with the race detector; needs a C compiler
 	$(GO) run ./tools/checks fast --race
 
-# Not from the cache: go test sees no change outside a module, and what they test is the tree around them.
-tools: ## run the tests of what tests and measures: the modules in tools and bench/plot, and bench
-	CGO_ENABLED=0 $(GO) run ./tools/checks fast bench
+# The modules not from the cache: go test sees no change outside a module, and what they test is the tree around them.
+tools: ## run the tests of what tests and measures: bench, tools, and the modules in them
+	CGO_ENABLED=0 $(GO) run ./tools/checks fast $(TOOLS)
 	$(foreach m,$(MODULES),CGO_ENABLED=0 $(GO) test -C $(m) -short -count=1 ./... &&) true
 
 slow: ## run the fast tier and list what takes longest

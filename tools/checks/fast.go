@@ -45,7 +45,7 @@ func fastCommand() *cobra.Command {
 	}
 	c.Flags().BoolVar(&r.fresh, "fresh", false, "run every test, also those whose result is cached")
 	c.Flags().BoolVar(&r.race, "race", false, "run the packages that have goroutines or locks, with the race detector; needs a C compiler")
-	c.Flags().StringVar(&r.without, "without", "", "a folder whose packages do not run")
+	c.Flags().StringSliceVar(&r.without, "without", nil, "folders whose packages do not run")
 	return c
 }
 
@@ -70,7 +70,7 @@ func slowCommand() *cobra.Command {
 // A fastRun is a run of the fast tier.
 type fastRun struct {
 	folders []string // those whose packages run; all if there is none
-	without string   // a folder whose packages do not, or ""
+	without []string // those whose packages do not
 	fresh   bool
 	race    bool // only what the race step runs
 }
@@ -91,7 +91,7 @@ func (r fastRun) run(ctx context.Context) (*fold, error) {
 		flags = append(flags, "-count=1")
 	}
 	s := m.selected(r.race, func(row tiers.Row) bool {
-		out := r.without != "" && within([]string{r.without})(row)
+		out := len(r.without) > 0 && within(r.without)(row)
 		return within(r.folders)(row) && !out && (row.Race || !r.race)
 	})
 	if len(s.packages) == 0 {

@@ -43,7 +43,7 @@ func init() {
 		"babble":       babble,
 		"spawn":        withPMI(spawnSome),
 		"spawn none":   withPMI(spawnNone(processesMax)),
-		"spawn half":   withPMI(spawnNone(1 << 19)),
+		"spawn half":   withPMI(spawnNone(4 * processesMax)),
 		"grandchild":   grandchild,
 		"daemon":       daemon(false),
 		"deaf daemon":  daemon(true),
