@@ -57,15 +57,21 @@ func Sources(packages ...string) error {
 	return open(files)
 }
 
-// sources are the folders of packages and of what they import from this module, the files that they embed, and
-// go.mod.
+// sources are the folders of packages and of what they import from this module, the files that they embed, with
+// their folders, and go.mod.
 func sources(packages ...string) (files []string, err error) {
-	const inputs = `{{if and .Module .Module.Main}}{{.Module.GoMod}}{{"\n"}}{{.Dir}}{{range .EmbedFiles}}{{"\n"}}{{$.Dir}}/{{.}}{{end}}{{end}}`
+	const inputs = `{{if and .Module .Module.Main}}{{.Module.GoMod}}{{"\n"}}{{.Dir}}{{range .EmbedFiles}}{{"\n"}}{{$.Dir}}{{"\t"}}{{.}}{{end}}{{end}}`
 	out, err := run(append([]string{"list", "-deps", "-f", inputs}, paths(packages)...)...)
 	if err != nil {
 		return nil, err
 	}
-	files = strings.Split(strings.TrimSpace(out), "\n")
+	for line := range strings.Lines(strings.TrimSpace(out)) {
+		dir, embedded, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		files = append(files, dir)
+		for ; embedded != "" && embedded != "."; embedded = path.Dir(embedded) {
+			files = append(files, filepath.Join(dir, embedded))
+		}
+	}
 	slices.Sort(files)
 	return slices.Compact(files), nil
 }

@@ -67,6 +67,8 @@ func TestFresh(t *testing.T) {
 		files, fresh := s.fresh("cmd/x")
 		assert.Equal(t, name == "nothing", fresh, name)
 		assert.Equal(t, fresh, len(files) == 2, name)
+		_, fresh = s.fresh("examples/x")
+		assert.False(t, fresh, "that is another program")
 	}
 }
 
@@ -87,7 +89,7 @@ func TestSources(t *testing.T) {
 	require.NoError(t, err)
 	top, err := filepath.Abs("../..")
 	require.NoError(t, err)
-	for _, input := range []string{"go.mod", "cmd/bmi", "bmi", "internal/watch/page/static/page.html"} {
+	for _, input := range []string{"go.mod", "cmd/bmi", "bmi", "internal/watch/page/static", "internal/watch/page/static/page.html"} {
 		assert.True(t, strings.Contains(string(opened), "open "+filepath.Join(top, input)+"\n"), input)
 	}
 	require.ErrorContains(t, Sources("cmd/nothing"), "cmd/nothing")

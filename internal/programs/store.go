@@ -72,8 +72,8 @@ func forget(stores string, since time.Time) {
 	}
 }
 
-// program is the file with the program of a package. Beside it are its sources, a line each, in a file as old as
-// the moment before go looked at them.
+// program is the file with the program of a package. Beside it is a file with the package and its sources, a line
+// each. Its time is the moment before go looked at them.
 func (s *store) program(p string) string { return filepath.Join(s.folder, path.Base(p)) }
 
 const sourcesSuffix = ".sources"
@@ -118,22 +118,26 @@ func (s *store) build(packages []string) error {
 func (s *store) clock() (time.Time, error) {
 	f, err := os.CreateTemp(s.folder, "now-")
 	if err != nil {
-		return time.Time{}, err
+		return time.Time{}, fmt.Errorf("programs: %w", err)
 	}
 	info, err := f.Stat()
 	if err := errors.Join(err, f.Close(), os.Remove(f.Name())); err != nil {
-		return time.Time{}, err
+		return time.Time{}, fmt.Errorf("programs: %w", err)
 	}
 	return info.ModTime(), nil
 }
 
-// note writes down of which sources a program was built, and when.
+// note keeps the sources of a program, with the moment when it was built.
 func (s *store) note(p string, files []string, built time.Time) error {
 	name := s.program(p) + sourcesSuffix
-	if err := os.WriteFile(name, []byte(strings.Join(files, "\n")), 0o600); err != nil {
-		return err
+	err := os.WriteFile(name, []byte(p+"\n"+strings.Join(files, "\n")), 0o600)
+	if err == nil {
+		err = os.Chtimes(name, built, built)
 	}
-	return os.Chtimes(name, built, built)
+	if err != nil {
+		return fmt.Errorf("programs: %w", err)
+	}
+	return nil
 }
 
 // fresh returns the sources of a program, if none of them has changed since it was built.
@@ -150,7 +154,11 @@ func (s *store) fresh(p string) (files []string, fresh bool) {
 	if _, err := os.Stat(s.program(p)); err != nil {
 		return nil, false
 	}
-	files = strings.Split(string(text), "\n")
+	of, lines, _ := strings.Cut(string(text), "\n")
+	if of != p { // the last part of its path is the same
+		return nil, false
+	}
+	files = strings.Split(lines, "\n")
 	for _, file := range files {
 		if changedSince(file, info.ModTime()) {
 			return nil, false
