@@ -98,6 +98,9 @@ func (r fastRun) run(ctx context.Context) (*fold, error) {
 		return nil, fmt.Errorf("checks: no package of %s is in %q", tiers.Page, r.folders)
 	}
 	slices.SortStableFunc(s.packages, func(a, b string) int { return place(a) - place(b) })
+	if err := setTimes("."); err != nil {
+		return nil, fmt.Errorf("checks: %w", err)
+	}
 	f := newFold(m.path, os.Stdout)
 	f.of = len(s.packages)
 	// The file is there before the first test: those that list the tree would run again for it.

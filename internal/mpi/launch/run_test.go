@@ -229,6 +229,7 @@ func TestProgramsThatCannotBeStarted(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text")
 	require.NoError(t, os.WriteFile(text, []byte("no program"), 0o755))
+	t.Chdir(dir)
 	plain := filepath.Join(dir, "plain")
 	require.NoError(t, os.WriteFile(plain, []byte("x"), 0o644))
 	for _, c := range []struct {
@@ -240,7 +241,7 @@ func TestProgramsThatCannotBeStarted(t *testing.T) {
 		{Program{N: processesMax + 1, Path: "true"}, ErrCount, "but 1 to"},
 		{Program{N: 1, Path: "no-such-program"}, ErrNotFound, "there is no no-such-program in PATH"},
 		{Program{N: 1, Path: "./no-such-program"}, ErrNotFound, "there is no file ./no-such-program"},
-		{Program{N: 1, Path: "doc.go"}, ErrNotFound, "there is one here: write ./doc.go"},
+		{Program{N: 1, Path: "plain"}, ErrNotFound, "there is one here: write ./plain"},
 		{Program{N: 1, Path: plain}, ErrNotExecutable, "chmod +x"},
 		{Program{N: 1, Path: dir}, ErrNotExecutable, dir},
 		{Program{N: 3, Path: text}, ErrNotExecutable, "not a program for this machine"},
