@@ -60,6 +60,9 @@ func flake(ctx context.Context, folders []string, load int, more func(done int, 
 	if err != nil {
 		return nil, err
 	}
+	if err := checkSpace(flakeSpaceMin); err != nil {
+		return nil, err
+	}
 	work, err := os.MkdirTemp("", "checks-")
 	if err != nil {
 		return nil, err
