@@ -3,27 +3,15 @@ package server
 import (
 	"context"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/refusal"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/rights"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
-
-// An identity is the user for whom a request is carried out. One without groups is no user.
-type identity struct {
-	uid    uint32
-	groups []uint32 // the first is the primary one
-}
-
-// root reports whether the user has all rights.
-func (who identity) root() bool { return len(who.groups) > 0 && who.uid == 0 }
-
-// in reports whether the user is in a group.
-func (who identity) in(group uint32) bool { return slices.Contains(who.groups, group) }
 
 // prepare makes the checks that all requests have in common, and finds the operation. It checks the client's network and port,
 // the file system, credential and capability, admin mode, and read-only exports.
@@ -51,7 +39,7 @@ func (s *Server) prepare(ctx context.Context, peer bmi.Addr, h *proto.Header, re
 	if err := s.checkCapability(q); err != nil {
 		return nil, nil, err
 	}
-	if q.fromServer() {
+	if q.Server() {
 		from = "" // rules for clients do not apply to servers
 	}
 	if !rules.trustedPort(from) {
@@ -111,7 +99,7 @@ func (s *Server) identify(q *query, c *proto.Credential, from string) error {
 	if len(c.Groups) == 0 || len(c.Groups) > proto.MaxGroups {
 		return proto.EINVAL
 	}
-	q.who = identity{c.User, c.Groups}
+	q.Who = rights.Identity{UID: c.User, Groups: c.Groups}
 	if err := s.authenticate(q, c, from); err != nil {
 		return err // also if it has expired: a new capability would not help
 	}
@@ -119,21 +107,19 @@ func (s *Server) identify(q *query, c *proto.Credential, from string) error {
 		s.refusals.Note(refusal.OldCredential, s.origin(q.peer), "uid", c.User, "ended", c.Timeout)
 		return proto.EAGAIN
 	}
-	s.admin.users.note(q.who.uid, s.clock())
-	e := q.rules.export
-	rootly := q.who.uid == 0 || q.who.groups[0] == 0
-	switch {
-	case from == "": // not from a client
-		return nil
-	case e.AllSquash.Match(from):
-	case rootly && e.RootSquash.Match(from) && !e.RootSquashExceptions.Match(from):
-	default:
+	s.admin.users.note(q.Who.UID, s.clock())
+	if from == "" { // not from a client
 		return nil
 	}
-	q.who = identity{e.AnonUID, []uint32{e.AnonGID}}
-	squashed := *c
-	squashed.User, squashed.Groups = e.AnonUID, q.who.groups
-	*c = squashed
+	e := q.rules.export
+	nobody := rights.Identity{UID: e.AnonUID, Groups: []uint32{e.AnonGID}}
+	squashing := rights.Squashing{All: e.AllSquash.Match(from), Root: e.RootSquash.Match(from) && !e.RootSquashExceptions.Match(from), As: nobody}
+	who, squashed := squashing.Apply(q.Who)
+	if !squashed {
+		return nil
+	}
+	q.Who = who
+	c.User, c.Groups = who.UID, who.Groups
 	if a := ownerOf(q.req); a != nil {
 		a.Owner, a.Group = e.AnonUID, e.AnonGID
 	}
@@ -152,24 +138,21 @@ func (s *Server) expired(at time.Time) bool {
 // credential does not have the group of the hint.
 func (q *query) group() (uint32, error) {
 	for _, h := range q.header.Hints {
-		if h.Type == proto.HintOwnerGID && uint32(h.Value) != anybody {
-			if g := uint32(h.Value); q.who.uid == 0 || q.who.in(g) {
+		if h.Type == proto.HintOwnerGID && uint32(h.Value) != rights.Anybody {
+			if g := uint32(h.Value); q.Who.UID == 0 || q.Who.In(g) {
 				return g, nil
 			}
-			if q.certified && len(q.who.groups) > 0 {
+			if q.certified && len(q.Who.Groups) > 0 {
 				break // the client does not know the groups of its certificate, and names a group of its own machine
 			}
 			return 0, proto.EPERM
 		}
 	}
-	if len(q.who.groups) == 0 {
+	if len(q.Who.Groups) == 0 {
 		return 0, proto.EINVAL
 	}
-	return q.who.groups[0], nil
+	return q.Who.Groups[0], nil
 }
-
-// anybody stands for the id in the credential.
-const anybody = 0xffffffff
 
 // hint returns the value of a hint of a type.
 func (q *query) hint(t proto.HintType) (uint64, bool) {
@@ -197,55 +180,35 @@ func (q *query) parent() []proto.Handle {
 
 // may checks that the capability lists all these handles and allows at least one of the rights: EACCES. A right of 0 is always
 // given. A request with the null capability may do only what needs no right.
-func (q *query) may(rights proto.OpMask, handles ...proto.Handle) error {
-	c := &q.header.Capability
-	if q.trust == nothing {
-		if rights == 0 {
-			return nil
-		}
-		return proto.EACCES
-	}
-	for _, h := range handles {
-		if !slices.Contains(c.Handles, h) {
-			return proto.EACCES
-		}
-	}
-	if rights != 0 && c.Mask&rights == 0 {
+func (q *query) may(need proto.OpMask, handles ...proto.Handle) error {
+	if !q.Shows.Any(need, handles...) {
 		return proto.EACCES
 	}
 	return nil
 }
 
 // mayAll is may, but the capability must allow all these rights.
-func (q *query) mayAll(rights proto.OpMask, handles ...proto.Handle) error {
-	if q.header.Capability.Mask&rights != rights {
+func (q *query) mayAll(need proto.OpMask, handles ...proto.Handle) error {
+	if !q.Shows.All(need, handles...) {
 		return proto.EACCES
 	}
-	return q.may(rights, handles...)
+	return nil
 }
 
 // mustShow checks on a strict server that the client's capability lists these handles and, if rights is not 0, has one of the
 // rights. EACCES.
-func (s *Server) mustShow(q *query, rights proto.OpMask, handles ...proto.Handle) error {
+func (s *Server) mustShow(q *query, need proto.OpMask, handles ...proto.Handle) error {
 	if !s.cfg.Strict {
 		return nil
 	}
-	if q.trust == nothing {
+	if q.Shows.Proof == rights.Nothing {
 		return proto.EACCES
 	}
-	return q.may(rights, handles...)
+	return q.may(need, handles...)
 }
-
-// fromServer reports whether another server of the file system sent the request.
-func (q *query) fromServer() bool { return q.trust == server }
 
 // mayBeFromServer reports whether a request comes from another server, or looks like one of a stock server. A stock server shows
 // only a capability for everything, which is believed only in a file system without a key.
 func (s *Server) mayBeFromServer(q *query) bool {
-	return q.fromServer() || !s.signs() && q.header.Capability.Mask == proto.MayAll
-}
-
-// administrator reports whether the sender's capability is one that only uid 0 and servers get.
-func (q *query) administrator() bool {
-	return q.trust != nothing && q.header.Capability.Mask&proto.MayAdmin != 0
+	return q.Server() || !s.signs() && q.header.Capability.Mask == proto.MayAll
 }

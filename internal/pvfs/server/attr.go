@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/rights"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/store"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
@@ -155,16 +156,12 @@ func (s *Server) metafileAttr(a *proto.Attr, o *store.Object, mask proto.AttrMas
 
 // giveCapability adds a capability to attributes: the user's rights to the object and to the objects that the attributes list.
 func (s *Server) giveCapability(tx *store.Tx, h proto.Handle, a *proto.Attr, q *query) error {
-	who := q.who
-	if len(who.groups) == 0 {
+	if !q.Who.Known() {
 		return proto.EINVAL
 	}
-	var acl []byte
-	if who.uid != 0 && a.Type != proto.TypeSymlink {
-		var err error
-		if acl, err = aclOf(tx, h); err != nil {
-			return err
-		}
+	may, err := rightsOf(tx, h, a, q.Who)
+	if err != nil {
+		return err
 	}
 	more := a.Datafiles
 	if a.Type == proto.TypeDirectory {
@@ -177,7 +174,15 @@ func (s *Server) giveCapability(tx *store.Tx, h proto.Handle, a *proto.Attr, q *
 		a.Capability = held
 		return nil
 	}
-	a.Capability = s.issue(q, grants(a, acl, who), handles)
+	open := q.header.Hints.Opens()
+	if open {
+		if opened, file := rights.Opened(a.Type, may); file {
+			may = opened
+		} else {
+			open = false
+		}
+	}
+	a.Capability = s.issue(q, open, may, handles)
 	return nil
 }
 

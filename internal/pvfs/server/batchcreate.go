@@ -1,6 +1,7 @@
 package server
 
 import (
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/rights"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/store"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
@@ -27,7 +28,7 @@ func (s *Server) batchCreate(q *query, req *proto.BatchCreateReq) (*proto.BatchC
 		return nil, err
 	}
 	o := store.Object{Attr: proto.Attr{Type: req.Type, Mask: proto.AttrCommon}}
-	if q.trust == client {
+	if q.Shows.Proof == rights.Client {
 		o.Parent = q.near()
 	}
 	resp := &proto.BatchCreateResp{}

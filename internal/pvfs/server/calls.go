@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/rights"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
@@ -43,7 +44,7 @@ func (s *Server) callOwner(ctx context.Context, near proto.Handle, handles []pro
 	}
 	q := &query{
 		ctx: ctx, header: s.header(near, handles), req: req,
-		who: identity{groups: []uint32{0}}, trust: server,
+		Asker: rights.Asker{Who: rights.Identity{Groups: []uint32{0}}, Shows: s.ownRights(handles)},
 	}
 	got, err := s.part(q, req)
 	if err != nil {

@@ -9,17 +9,9 @@ import (
 	"strings"
 
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/refusal"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/rights"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/store"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
-)
-
-// trust is what a capability proves about its sender.
-type trust uint8
-
-const (
-	nothing trust = iota // there is no capability
-	client               // a server of the file system issued it to a client
-	server               // the sender is a server of the file system
 )
 
 // keys sign capabilities. Clients' capabilities and servers' own have different keys, so one is never taken for the other. Both
@@ -101,10 +93,10 @@ func signature(key []byte, c *proto.Capability) []byte {
 }
 
 // issue makes the capability that the sender of a query gets for some handles.
-func (s *Server) issue(q *query, mask proto.OpMask, handles []proto.Handle) proto.Capability {
+func (s *Server) issue(q *query, open bool, mask proto.OpMask, handles []proto.Handle) proto.Capability {
 	issuer := issuerPrefix + s.cfg.Alias
 	if s.signs() {
-		issuer = s.issuerOf(issue{at: q.at, user: q.who.uid, open: q.header.Hints.Opens()})
+		issuer = s.issuerOf(rights.Issue{At: q.at, User: q.Who.UID, Known: true, Open: open})
 	}
 	return s.capability(s.keys.client, issuer, mask, handles)
 }
@@ -113,13 +105,13 @@ func (s *Server) issue(q *query, mask proto.OpMask, handles []proto.Handle) prot
 // of the owner. false: there is none.
 func (s *Server) renewed(q *query, owner uint32, handles []proto.Handle) (c proto.Capability, ok bool) {
 	c = q.header.Capability
-	if q.trust != client || !s.signs() || !q.header.Hints.Opens() || len(c.Handles) == 0 || c.Handles[0] != handles[0] {
+	if q.Shows.Proof != rights.Client || !s.signs() || !q.header.Hints.Opens() || len(c.Handles) == 0 || c.Handles[0] != handles[0] {
 		return c, false
 	}
-	if is := s.issueOf(&c); !is.open && is.user != owner {
+	if is := q.Shows.Issue; !is.Open && !is.Of(owner) {
 		return c, false
 	}
-	c.Handles = handles
+	c.Mask, c.Handles = q.Shows.Mask, handles
 	c.Signature = signature(s.keys.client, &c)
 	return c, true
 }
@@ -127,6 +119,11 @@ func (s *Server) renewed(q *query, owner uint32, handles []proto.Handle) (c prot
 // serverCapability is the capability that this server sends to others with a request about some handles.
 func (s *Server) serverCapability(handles ...proto.Handle) proto.Capability {
 	return s.capability(s.keys.server, issuerPrefix+s.cfg.Alias, proto.MayAll, handles)
+}
+
+// ownRights are those that this server shows itself.
+func (s *Server) ownRights(handles []proto.Handle) rights.Capability {
+	return rights.Capability{Proof: rights.Server, Mask: proto.MayAll, Handles: handles, Issue: rights.Issue{Server: s.me}}
 }
 
 func (s *Server) capability(key []byte, issuer string, mask proto.OpMask, handles []proto.Handle) proto.Capability {
@@ -154,26 +151,26 @@ func (s *Server) checkCapability(q *query) error {
 	if c.FS != s.fs.ID {
 		return proto.EPERM
 	}
-	q.trust = client
+	q.Shows = rights.Shown(rights.Client, c, s.issueOf(c))
 	_, says := q.hint(proto.HintServerID)
 	switch {
 	case !s.signs():
 		if says && c.Mask == proto.MayAll {
-			q.trust = server
+			q.Shows.Proof = rights.Server
 		}
 	case hmac.Equal(c.Signature, signature(s.keys.client, c)):
-		if s.withdrawn(c) {
+		if s.withdrawn(q.Shows) {
 			s.refusals.Note(refusal.OldCapability, s.origin(q.peer))
 			return proto.EAGAIN
 		}
 	case hmac.Equal(c.Signature, signature(s.keys.server, c)):
-		q.trust = server
+		q.Shows.Proof = rights.Server
 	default:
 		s.refusals.Note(refusal.ForgedCapability, s.origin(q.peer), "operation", int32(q.req.Op()))
 		return proto.EPERM
 	}
 	if s.expired(c.Timeout) {
-		if q.trust == server {
+		if q.Shows.Proof == rights.Server {
 			s.warnOfClock(c)
 		}
 		s.refusals.Note(refusal.OldCapability, s.origin(q.peer))

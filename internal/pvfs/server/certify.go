@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/ldapusers"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/rights"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
@@ -71,7 +72,7 @@ type certID [sha256.Size]byte
 type certUser struct {
 	*usercert.User
 	until time.Time // how long who and err are valid
-	who   identity
+	who   rights.Identity
 	err   error // why there is no identity
 }
 
@@ -130,12 +131,12 @@ func (s *Server) certify(q *query, c *proto.Credential, from string) error {
 	case err != nil:
 		return s.refused(err, from, "issuer", c.Issuer, "user", name)
 	}
-	q.who, q.certified = who, true
+	q.Who, q.certified = who, true
 	return nil
 }
 
 // identify verifies a credential with its certificate, and finds its user.
-func (u *certUsers) identify(ctx context.Context, c *proto.Credential, ids *credential.Identities, now time.Time) (name string, who identity, err error) {
+func (u *certUsers) identify(ctx context.Context, c *proto.Credential, ids *credential.Identities, now time.Time) (name string, who rights.Identity, err error) {
 	id := certID(sha256.Sum256(c.Certificate))
 	known := u.get(id)
 	if known.User == nil || now.After(known.NotAfter) || now.After(u.authority.NotAfter()) {
@@ -149,13 +150,13 @@ func (u *certUsers) identify(ctx context.Context, c *proto.Credential, ids *cred
 	}
 	switch {
 	case known.Authority:
-		return "the authority", identity{0, []uint32{0}}, nil
+		return "the authority", rights.Identity{Groups: []uint32{0}}, nil
 	case ids != nil && (u.directory == nil || ids.Names(name)):
 		uid, groups, ok := ids.User(name, u.directory == nil)
 		if !ok {
 			return name, who, errNoUser
 		}
-		return name, identity{uid, slices.Clone(groups)}, nil
+		return name, rights.Identity{UID: uid, Groups: slices.Clone(groups)}, nil
 	case now.Before(known.until):
 		return name, known.who, known.err
 	}
@@ -176,12 +177,12 @@ func (u *certUsers) find(ctx context.Context, id certID, known certUser, now tim
 			return known, nil
 		}
 		uid, groups, err := u.directory.Find(context.WithoutCancel(ctx), known.Subject)
-		known.who, known.err, known.until = identity{uid, groups}, nil, now.Add(u.remember)
+		known.who, known.err, known.until = rights.Identity{UID: uid, Groups: groups}, nil, now.Add(u.remember)
 		if err == nil && len(groups) == 0 {
 			err = ldapusers.ErrEntry
 		}
 		if err != nil {
-			known.who, known.until = identity{}, now.Add(nobodyTime)
+			known.who, known.until = rights.Identity{}, now.Add(nobodyTime)
 			known.err = fmt.Errorf("%w: %w", errDirectory, err)
 			if lacks(err) {
 				known.err = fmt.Errorf("%w: %w", errNoUser, err)

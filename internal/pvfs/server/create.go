@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/rights"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/store"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/stripe"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
@@ -69,12 +70,12 @@ func (s *Server) newObject(q *query, a *proto.Attr, t proto.ObjType) (store.Obje
 	now := s.clock().Unix()
 	o.Parent = q.near()
 	o.Type, o.Mask = t, proto.AttrCommon
-	o.Owner, o.Group, o.Perms = q.who.uid, group, a.Perms&permBits
-	if _, asked := q.hint(proto.HintOwnerGID); q.who.uid == 0 {
-		if a.Mask&proto.AttrUID != 0 && a.Owner != anybody {
+	o.Owner, o.Group, o.Perms = q.Who.UID, group, a.Perms&rights.ModeBits
+	if _, asked := q.hint(proto.HintOwnerGID); q.Who.UID == 0 {
+		if a.Mask&proto.AttrUID != 0 && a.Owner != rights.Anybody {
 			o.Owner = a.Owner
 		}
-		if a.Mask&proto.AttrGID != 0 && a.Group != anybody && !asked {
+		if a.Mask&proto.AttrGID != 0 && a.Group != rights.Anybody && !asked {
 			o.Group = a.Group
 		}
 	}

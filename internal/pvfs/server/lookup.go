@@ -165,17 +165,11 @@ func segments(path string) ([]string, error) {
 
 // mayEnter checks that the user of a query may look up names in a directory.
 func mayEnter(tx *store.Tx, q *query, at proto.Handle, dir *store.Object) error {
-	var acl []byte
-	if !q.who.root() {
-		var err error
-		if acl, err = aclOf(tx, at); err != nil {
-			return err
-		}
+	may, err := rightsOf(tx, at, &dir.Attr, q.Who)
+	if err == nil && may&proto.MayExec == 0 {
+		err = proto.EACCES
 	}
-	if grants(&dir.Attr, acl, q.who)&proto.MayExec == 0 {
-		return proto.EACCES
-	}
-	return nil
+	return err
 }
 
 // find looks a name up in a directory of this server: in the dirdata object that has it, here or on another server. dir is the
@@ -250,7 +244,7 @@ func lookupIn(tx *store.Tx, dirdata proto.Handle, name string) (h proto.Handle, 
 
 // getDirent looks a name up for another server.
 func (s *Server) getDirent(q *query, req *proto.GetDirentReq) (*proto.GetDirentResp, error) {
-	if !q.fromServer() && !q.administrator() {
+	if !q.Server() && !q.Administrator() {
 		return nil, proto.EACCES
 	}
 	if err := checkName(req.Name); err != nil {

@@ -63,7 +63,7 @@ func trusted(run func(*Server, *query) (proto.Response, error)) func(*Server, *q
 // that Config.Trusted names, because stock programs send no capability with these requests.
 func observers(run func(*Server, *query) (proto.Response, error)) func(*Server, *query) (proto.Response, error) {
 	return trusted(func(s *Server, q *query) (proto.Response, error) {
-		if len(s.cfg.Trusted) == 0 && !q.administrator() {
+		if len(s.cfg.Trusted) == 0 && !q.Administrator() {
 			return nil, proto.EACCES
 		}
 		return run(s, q)
@@ -73,7 +73,7 @@ func observers(run func(*Server, *query) (proto.Response, error)) func(*Server, 
 // administrators restricts an operation to the holders of a capability for everything.
 func administrators(run func(*Server, *query) (proto.Response, error)) func(*Server, *query) (proto.Response, error) {
 	return trusted(func(s *Server, q *query) (proto.Response, error) {
-		if !q.administrator() {
+		if !q.Administrator() {
 			return nil, proto.EACCES
 		}
 		return run(s, q)
@@ -82,7 +82,7 @@ func administrators(run func(*Server, *query) (proto.Response, error)) func(*Ser
 
 // mayManage checks that the query comes from a trusted network, from another server or from this process: EACCES.
 func (s *Server) mayManage(q *query) error {
-	if len(s.cfg.Trusted) == 0 || q.peer.IsZero() || q.fromServer() {
+	if len(s.cfg.Trusted) == 0 || q.peer.IsZero() || q.Server() {
 		return nil
 	}
 	ep := s.ep.Load()

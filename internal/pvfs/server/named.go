@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/rights"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/store"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
@@ -116,11 +117,11 @@ func (s *Server) followed(c proto.NameChange, made proto.Handle) {
 // user is not known, or may not remove from the directory.
 func (s *Server) nameChange(q *query, object, dir proto.Handle, removed bool) (c proto.NameChange, ok bool) {
 	_, removes := q.header.Hints.Removes()
-	if q.trust != client || !s.signs() || removes || q.header.Hints.Tells() || dir == 0 || object == 0 {
+	if q.Shows.Proof != rights.Client || !s.signs() || removes || q.header.Hints.Tells() || dir == 0 || object == 0 {
 		return c, false
 	}
-	c = proto.NameChange{Object: object, Dir: dir, User: s.issueOf(&q.header.Capability).user, Removed: removed}
-	return c, c.User != anybody && (!removed || q.may(proto.MayRemove, dir) == nil)
+	c = proto.NameChange{Object: object, Dir: dir, User: q.Shows.Issue.User, Removed: removed}
+	return c, q.Shows.Issue.Known && (!removed || q.may(proto.MayRemove, dir) == nil)
 }
 
 // nameChanged is called after the commit of a change of names. made is where the object counts as made, if this server owns it.

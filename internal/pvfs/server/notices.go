@@ -67,7 +67,7 @@ func unheard(err error) bool {
 
 // applyNotice applies another server's notice to an object, in the transaction that reads the object and writes it back.
 func (s *Server) applyNotice(tx *store.Tx, q *query, o *store.Object) error {
-	if !q.fromServer() {
+	if !q.Server() {
 		return nil
 	}
 	if h, to, moves := q.header.Hints.Moves(); moves && h == o.Handle && o.Parent == q.near() {
@@ -84,7 +84,7 @@ func (s *Server) applyNotice(tx *store.Tx, q *query, o *store.Object) error {
 
 // noticeApplied is called after that commit. made is where the object counts as made now.
 func (s *Server) noticeApplied(q *query, object, made proto.Handle) {
-	if !q.fromServer() {
+	if !q.Server() {
 		return
 	}
 	if c, ok := q.header.Hints.NameChange(); ok && c.Object == object {

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/rights"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/store"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
@@ -15,7 +16,7 @@ import (
 // nothing of the object is left.
 func (s *Server) remove(q *query, req *proto.RemoveReq) (proto.Response, error) {
 	near := q.near()
-	if near == 0 && q.trust != nothing {
+	if near == 0 && q.Shows.Proof != rights.Nothing {
 		return nil, proto.EINVAL
 	}
 	if err := q.may(proto.MayRemove, near); err != nil {
@@ -39,7 +40,7 @@ func (s *Server) batchRemove(q *query, req *proto.BatchRemoveReq) (*proto.BatchR
 	if err := q.may(rights); err != nil {
 		return nil, err
 	}
-	if !q.fromServer() && !q.administrator() {
+	if !q.Server() && !q.Administrator() {
 		return nil, proto.EACCES // the request does not say in which directory the objects were
 	}
 	if len(req.Handles) < 1 || len(req.Handles) > proto.MaxHandles {
@@ -96,11 +97,11 @@ func (s *Server) removeOne(q *query, h proto.Handle) error {
 // removesAny reports whether a query may remove objects of any directory. A server that removes objects on behalf of others, see
 // leave, has no more rights than they.
 func (q *query) removesAny() bool {
-	if q.fromServer() {
+	if q.Server() {
 		_, left := q.header.Hints.Removes()
 		return !left
 	}
-	return q.administrator()
+	return q.Administrator()
 }
 
 // mayRemove checks that an object may be removed with the capability of this directory. It may if it counts as made there, see
@@ -115,7 +116,7 @@ func (s *Server) mayRemove(q *query, h proto.Handle, o *store.Object) error {
 	if o.Parent == 0 || o.Parent == q.near() || q.removesAny() {
 		return nil
 	}
-	if s.signs() && (q.fromServer() || s.issueOf(&q.header.Capability).user != o.Owner) {
+	if s.signs() && (q.Server() || !q.Shows.Issue.Of(o.Owner)) {
 		return proto.EACCES
 	}
 	named, err := s.names(q.ctx, o.Parent, h)
@@ -209,14 +210,14 @@ func (s *Server) deleteDatafile(tx *store.Tx, h, metafile proto.Handle) error {
 // the datafile's metafile. The metafile of a datafile made in advance is not known before it gets bytes. If the sender names
 // none, it must be the server that owns the metafile.
 func (s *Server) mayRemoveDatafile(q *query, d *store.Object) bool {
-	if d.Parent == 0 || !q.fromServer() {
+	if d.Parent == 0 || !q.Server() {
 		return true
 	}
 	if q.metafile != 0 {
 		return q.metafile == d.Parent
 	}
 	owner, ok := s.fs.Owner(d.Parent)
-	return ok && s.issueOf(&q.header.Capability).server == owner
+	return ok && q.Shows.Issue.Server == owner
 }
 
 // deleteDirectory removes a directory whose dirdata object is here.

@@ -157,7 +157,7 @@ func (s *Server) addLostAndFound(plan dirPlan) error {
 // createRootDir is for servers that do not do this by themselves.
 func (s *Server) createRootDir(q *query, req *proto.CreateRootDirReq) (*proto.CreateRootDirResp, error) {
 	switch {
-	case !q.fromServer():
+	case !q.Server():
 		return nil, proto.EACCES
 	case req.Handle != s.fs.Root || !s.ownedBy(s.fs.Root, s.me):
 		return nil, proto.EINVAL

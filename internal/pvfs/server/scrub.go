@@ -25,7 +25,7 @@ func (s *Server) mayScrub(q *query) error {
 	if err := s.mayManage(q); err != nil {
 		return err
 	}
-	if !q.administrator() {
+	if !q.Administrator() {
 		return proto.EACCES
 	}
 	return nil

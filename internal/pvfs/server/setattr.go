@@ -1,12 +1,10 @@
 package server
 
 import (
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/rights"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/store"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
-
-// permBits are the bits of a mode that are kept.
-const permBits = 07777
 
 // setAttr changes attributes of an object.
 func (s *Server) setAttr(q *query, req *proto.SetAttrReq) (*proto.SetAttrResp, error) {
@@ -26,7 +24,7 @@ func (s *Server) setAttr(q *query, req *proto.SetAttrReq) (*proto.SetAttrResp, e
 		if o.Type != proto.TypeNone && a.Type != proto.TypeNone && o.Type != a.Type {
 			return proto.EACCES
 		}
-		if err := maySet(q, &o, &a); err != nil {
+		if a, err = rights.SetAttr(q.Asker, rightsTo(&o), isFresh(&o), a); err != nil {
 			return err
 		}
 		if err := s.apply(q, &o, &a); err != nil {
@@ -35,7 +33,7 @@ func (s *Server) setAttr(q *query, req *proto.SetAttrReq) (*proto.SetAttrResp, e
 		if err := s.applyNotice(tx, q, &o); err != nil {
 			return err
 		}
-		if !q.fromServer() && narrows(&before, &o) {
+		if !q.Server() && !isFresh(&before) && rights.Narrows(rightsTo(&before), rightsTo(&o)) {
 			if err := s.noteNarrowed(tx, q, &o); err != nil {
 				return err
 			}
@@ -56,90 +54,10 @@ func isFresh(o *store.Object) bool {
 	return o.Type == proto.TypeSymlink && o.Owner == 0 && o.Perms == 0 && o.Target == ""
 }
 
-// rightsToSet lists the attributes that need a right, and the rights. One of them is enough.
-var rightsToSet = []struct {
-	attr   proto.AttrMask
-	rights proto.OpMask
-}{
-	{proto.AttrUID | proto.AttrGID | proto.AttrPerm | proto.AttrTarget | proto.AttrATimeSet, proto.MaySetAttr},
-	{proto.AttrMTime | proto.AttrMTimeSet | proto.AttrCTime, proto.MayWrite | proto.MaySetAttr},
-	{proto.AttrATime, proto.MayRead | proto.MayWrite | proto.MaySetAttr},
-}
-
-// attrFixed are attributes that an object keeps from its creation: no sender may change them by SETATTR. If users could set the
-// datafiles of a metafile, its capability would give them rights to the bytes of other files.
-const attrFixed = proto.AttrDist | proto.AttrDatafiles | proto.AttrMirror
-
-// maySet checks the request of SETATTR, and fills in the owner and group of the credential where the request names none.
-func maySet(q *query, o *store.Object, a *proto.Attr) error {
-	if a.Mask&attrFixed != 0 {
-		return proto.EPERM
-	}
-	fresh := isFresh(o)
-	if fresh && !q.fromServer() {
-		ownByDefault(a)
-	}
-	if a.Mask&proto.AttrUID != 0 && a.Owner == anybody {
-		a.Owner = q.who.uid
-	}
-	if a.Mask&proto.AttrGID != 0 && a.Group == anybody {
-		if len(q.who.groups) == 0 {
-			return proto.EINVAL
-		}
-		a.Group = q.who.groups[0]
-	}
-	if q.fromServer() {
-		return nil
-	}
-	if a.Mask&proto.AttrDistDir != 0 {
-		return proto.EPERM
-	}
-	if !fresh {
-		for _, r := range rightsToSet {
-			if a.Mask&r.attr != 0 && q.header.Capability.Mask&r.rights == 0 {
-				return proto.EACCES
-			}
-		}
-	}
-	if q.administrator() || q.who.root() {
-		return nil
-	}
-	return mayOwn(q.who, o, a, fresh)
-}
-
-// ownByDefault gives an object without owner and group those of the credential, unless the request names others.
-func ownByDefault(a *proto.Attr) {
-	if a.Mask&proto.AttrUID == 0 {
-		a.Owner = anybody
-	}
-	if a.Mask&proto.AttrGID == 0 {
-		a.Group = anybody
-	}
-	a.Mask |= proto.AttrUID | proto.AttrGID
-}
-
-// mayOwn checks a change of owner and group by a user other than root: the user may not give an object away, and may change the
-// group only to one of its own.
-func mayOwn(who identity, o *store.Object, a *proto.Attr, fresh bool) error {
-	if a.Mask&(proto.AttrUID|proto.AttrGID) == 0 {
-		return nil
-	}
-	if !fresh && o.Owner != who.uid {
-		return proto.EPERM
-	}
-	if a.Mask&proto.AttrUID != 0 && a.Owner != who.uid {
-		return proto.EPERM
-	}
-	if a.Mask&proto.AttrGID != 0 && (fresh || a.Group != o.Group) && !who.in(a.Group) {
-		return proto.EPERM
-	}
-	return nil
-}
-
 // apply changes an object as the attributes say.
 func (s *Server) apply(q *query, o *store.Object, a *proto.Attr) error {
 	now := s.clock().Unix()
-	if o.Type == proto.TypeSymlink && a.Mask&proto.AttrPerm != 0 && o.Perms != 0 && a.Perms&permBits != o.Perms {
+	if o.Type == proto.TypeSymlink && a.Mask&proto.AttrPerm != 0 && o.Perms != 0 && a.Perms&rights.ModeBits != o.Perms {
 		return proto.EACCES
 	}
 	if a.Mask&proto.AttrUID != 0 {
@@ -149,7 +67,7 @@ func (s *Server) apply(q *query, o *store.Object, a *proto.Attr) error {
 		o.Group = a.Group
 	}
 	if a.Mask&proto.AttrPerm != 0 {
-		o.Perms = a.Perms & permBits
+		o.Perms = a.Perms & rights.ModeBits
 	}
 	setTime(&o.ATime, a.Mask, proto.AttrATime, proto.AttrATimeSet, a.ATime, now)
 	setTime(&o.MTime, a.Mask, proto.AttrMTime, proto.AttrMTimeSet, a.MTime, now)

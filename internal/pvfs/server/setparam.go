@@ -29,7 +29,7 @@ func (s *Server) setParam(q *query, req *proto.SetParamReq) (*proto.SetParamResp
 	if err := s.mayManage(q); err != nil {
 		return nil, err
 	}
-	if !q.administrator() {
+	if !q.Administrator() {
 		return nil, proto.EACCES
 	}
 	if req.Type == paramText && req.Param != proto.ParamDebug {

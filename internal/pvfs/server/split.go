@@ -293,7 +293,7 @@ func (s *Server) mendSplit(from, dir proto.Handle, state byte) error {
 
 // splitDirent is the other side of a division: it takes entries, or removes all of them.
 func (s *Server) splitDirent(q *query, req *proto.SplitDirentReq) (*proto.SplitDirentResp, error) {
-	if !q.fromServer() {
+	if !q.Server() {
 		return nil, proto.EACCES
 	}
 	if err := q.may(0, req.Dirdata); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/viaduct-hpc/viaduct/bmi"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/rights"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/rpc"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/store"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
@@ -21,10 +22,9 @@ type query struct {
 
 	user *bmi.User // of this machine, if it runs the client and is neither root nor the server's own; else nil
 
-	who identity // of the credential, squashed; empty if the request has no credential
+	rights.Asker
 	// certified: the identity comes from a certificate.
 	certified bool
-	trust     trust // what the capability proves about its sender
 
 	at       int64         // when its new capability is issued, see moment
 	narrowed *store.Object // set by an operation that reduced the rights to this object

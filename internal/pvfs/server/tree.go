@@ -153,7 +153,7 @@ func (s *Server) treeRemove(q *query, req *proto.TreeRemoveReq) (*proto.TreeRemo
 	status := make([]proto.Status, len(req.Handles))
 	t := &tree{handles: req.Handles, fail: func(i int, s proto.Status) { status[i] = s }}
 	var metafiles []proto.Handle // of objects of this server
-	if q.fromServer() {
+	if q.Server() {
 		metafiles = q.header.Hints.Metafiles()
 	}
 	t.own = func(i int) proto.Status {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/rights"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/store"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
@@ -34,10 +35,8 @@ type withdrawals struct {
 }
 
 type withdrawal struct {
-	at    int64  // capabilities issued up to this time (ns) are void
-	ended int64  // the same for capabilities for open files
-	owner uint32 // the user whose capabilities stay valid
-	until int64  // when the withdrawal may be dropped, Unix seconds
+	rights.Withdrawal
+	until int64 // when it may be dropped, Unix seconds
 }
 
 // moment is the current time in ns. Each call returns a larger value than the one before.
@@ -62,10 +61,10 @@ func (w *withdrawals) hold(server int, h proto.Handle, is withdrawal) {
 	w.some.Store(true)
 	was, known := w.of[h]
 	if !known && len(w.of) >= withdrawalsMax {
-		w.before[server] = max(w.before[server], is.at)
+		w.before[server] = max(w.before[server], is.At)
 		return
 	}
-	is.at, is.ended = max(is.at, was.at), max(is.ended, was.ended)
+	is.Withdrawal = was.Later(is.Withdrawal)
 	w.of[h] = is
 }
 
@@ -86,81 +85,56 @@ func (w *withdrawals) forget(h proto.Handle, was withdrawal) {
 }
 
 // void reports whether a capability for an object is void.
-func (w *withdrawals) void(h proto.Handle, c issue) bool {
+func (w *withdrawals) void(h proto.Handle, c rights.Issue) bool {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
-	if c.at <= w.before[c.server] {
+	if c.At <= w.before[c.Server] {
 		return true
 	}
 	is, ok := w.of[h]
-	until := is.at
-	if c.open {
-		until = is.ended
-	}
-	return ok && c.at <= until && c.user != is.owner && c.user != 0
+	return ok && is.Voids(c)
 }
 
 // withdrawn reports whether a client's capability, whose signature was verified, is void.
-func (s *Server) withdrawn(c *proto.Capability) bool {
+func (s *Server) withdrawn(c rights.Capability) bool {
 	if !s.withdrawals.some.Load() || len(c.Handles) == 0 {
 		return false
 	}
-	return s.withdrawals.void(c.Handles[0], s.issueOf(c)) // giveCapability lists the object itself first
-}
-
-// An issue says when, by which server and for which user a capability was issued.
-type issue struct {
-	server int    // by index; -1: none of this file system
-	at     int64  // ns; 0: not known
-	user   uint32 // anybody: not known
-	open   bool   // for an open file
+	return s.withdrawals.void(c.Handles[0], c.Issue) // giveCapability lists the object itself first
 }
 
 // issuedOpen ends the issuer of a capability for an open file.
 const issuedOpen = " open"
 
 // issuerOf is the Issuer field of a new capability.
-func (s *Server) issuerOf(is issue) string {
+func (s *Server) issuerOf(is rights.Issue) string {
 	b := make([]byte, 0, len(issuerPrefix)+len(s.cfg.Alias)+32)
 	b = append(append(b, issuerPrefix...), s.cfg.Alias...)
-	b = strconv.AppendInt(append(b, ' '), is.at, 10)
-	b = strconv.AppendUint(append(b, ' '), uint64(is.user), 10)
-	if is.open {
+	b = strconv.AppendInt(append(b, ' '), is.At, 10)
+	b = strconv.AppendUint(append(b, ' '), uint64(is.User), 10)
+	if is.Open {
 		b = append(b, issuedOpen...)
 	}
 	return string(b)
 }
 
 // issueOf parses an Issuer field. Servers' own capabilities and unsigned ones name only a server.
-func (s *Server) issueOf(c *proto.Capability) issue {
-	is := issue{server: -1, user: anybody}
+func (s *Server) issueOf(c *proto.Capability) rights.Issue {
+	is := rights.Issue{Server: -1}
 	text, ok := strings.CutPrefix(c.Issuer, issuerPrefix)
 	if !ok {
 		return is
 	}
-	text, is.open = strings.CutSuffix(text, issuedOpen)
+	text, is.Open = strings.CutSuffix(text, issuedOpen)
 	alias, rest, _ := strings.Cut(text, " ")
 	when, whom, _ := strings.Cut(rest, " ")
-	is.server = s.fs.Index(alias)
+	is.Server = s.fs.Index(alias)
 	at, err := strconv.ParseInt(when, 10, 64)
 	user, err2 := strconv.ParseUint(whom, 10, 32)
 	if err == nil && err2 == nil {
-		is.at, is.user = at, uint32(user)
+		is.At, is.User, is.Known = at, uint32(user), true
 	}
 	return is
-}
-
-// narrows reports whether a change reduces any user's rights to an object that has capabilities.
-func narrows(before, after *store.Object) bool {
-	switch before.Type {
-	case proto.TypeMetafile, proto.TypeDirectory, proto.TypeSymlink:
-	default:
-		return false
-	}
-	if isFresh(before) {
-		return false
-	}
-	return before.Owner != after.Owner || before.Group != after.Group || before.Perms&^after.Perms != 0
 }
 
 // noteNarrowed records in a transaction of a query that the query reduces rights to an object. withdraw must follow.
@@ -194,6 +168,6 @@ func (s *Server) withdraw(ctx context.Context, o *store.Object) {
 // hold puts a withdrawal into effect on this server.
 func (s *Server) hold(w proto.Withdrawal) {
 	if server, ok := s.fs.Owner(w.Object); ok {
-		s.withdrawals.hold(server, w.Object, withdrawal{at: w.At, owner: w.Owner, until: s.withdrawnUntil()})
+		s.withdrawals.hold(server, w.Object, withdrawal{rights.Withdrawal{At: w.At, Owner: w.Owner}, s.withdrawnUntil()})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/rights"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/store"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
@@ -46,9 +47,8 @@ func parseWithdrawal(key string, b []byte) (h proto.Handle, w withdrawal, ok boo
 		return 0, w, false
 	}
 	return proto.Handle(n), withdrawal{
-		at:    int64(binary.LittleEndian.Uint64(b)),
-		until: int64(binary.LittleEndian.Uint64(b[8:])),
-		owner: binary.LittleEndian.Uint32(b[16:]),
+		Withdrawal: rights.Withdrawal{At: int64(binary.LittleEndian.Uint64(b)), Owner: binary.LittleEndian.Uint32(b[16:])},
+		until:      int64(binary.LittleEndian.Uint64(b[8:])),
 	}, true
 }
 
@@ -68,9 +68,9 @@ func (s *Server) loadWithdrawals() error {
 				continue
 			}
 			if server == s.me {
-				is.at = now
+				is.At = now
 			}
-			is.ended = is.at
+			is.Ended = is.At
 			s.withdrawals.hold(server, h, is)
 		}
 		return nil

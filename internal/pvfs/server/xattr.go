@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/rights"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/store"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
@@ -41,7 +42,7 @@ func writable(name string, value []byte) error {
 		return proto.EINVAL
 	case !inSpace(name), strings.ContainsRune(name, 0):
 		return proto.EOPNOTSUPP
-	case (name == aclName || name == aclDefault) && aclEntries(value) == nil:
+	case (name == rights.ACLName || name == rights.ACLDefault) && !rights.ValidACL(value):
 		return proto.EINVAL
 	case name == flagsName && len(value) != flagsLen:
 		return proto.EINVAL
@@ -100,7 +101,7 @@ func (s *Server) getEattr(q *query, req *proto.GetEattrReq) (*proto.GetEattrResp
 		if err := readable(name); err != nil {
 			return nil, err
 		}
-		if err := s.mustShow(q, rightToRead(name), req.Handle); err != nil {
+		if err := s.mustShow(q, rights.ToReadXattr(name), req.Handle); err != nil {
 			return nil, err
 		}
 	}
@@ -116,17 +117,6 @@ func (s *Server) getEattr(q *query, req *proto.GetEattrReq) (*proto.GetEattrResp
 		return nil, err
 	}
 	return resp, nil
-}
-
-// rightToRead is the right needed to read an extended attribute, as in xattr(7).
-func rightToRead(name string) proto.OpMask {
-	switch {
-	case strings.HasPrefix(name, "user."):
-		return proto.MayRead
-	case strings.HasPrefix(name, "trusted."):
-		return proto.MayAdmin
-	}
-	return 0
 }
 
 // readXattrs reads several attributes. If none can be read, the error is that of the first. ERANGE: the value does not fit; that
@@ -159,7 +149,7 @@ func (s *Server) setEattr(q *query, req *proto.SetEattrReq) (*proto.SetEattrResp
 		return s.orderScrub(q, req.Values[0])
 	}
 	mode := store.XattrMode(req.Flags)
-	if err := s.maySetXattr(q, req.Handle, req.Keys); err != nil {
+	if err := q.may(rights.ToSetXattrs(req.Keys), req.Handle); err != nil {
 		if !s.inherits(q, req) {
 			return nil, err
 		}
@@ -195,7 +185,7 @@ func (s *Server) changed(tx *store.Tx, q *query, h proto.Handle, names ...string
 	if err != nil {
 		return err
 	}
-	if slices.Contains(names, aclName) {
+	if slices.Contains(names, rights.ACLName) {
 		if err := s.noteNarrowed(tx, q, &o); err != nil {
 			return err
 		}
@@ -243,20 +233,9 @@ func (s *Server) inherits(q *query, req *proto.SetEattrReq) bool {
 	return err == nil && child
 }
 
-// maySetXattr checks that a query may set extended attributes of an object. Only uid 0 may set those of trusted and security.
-func (s *Server) maySetXattr(q *query, h proto.Handle, names []string) error {
-	rights := proto.MaySetAttr
-	for _, name := range names {
-		if strings.HasPrefix(name, "trusted.") || strings.HasPrefix(name, "security.") {
-			rights = proto.MayAdmin
-		}
-	}
-	return q.may(rights, h)
-}
-
 // delEattr removes an extended attribute.
 func (s *Server) delEattr(q *query, req *proto.DelEattrReq) (*proto.DelEattrResp, error) {
-	if err := s.maySetXattr(q, req.Handle, []string{req.Key}); err != nil {
+	if err := q.may(rights.ToSetXattrs([]string{req.Key}), req.Handle); err != nil {
 		return nil, err
 	}
 	if len(req.Key) > proto.MaxName || strings.HasPrefix(req.Key, systemSpace) {
@@ -368,7 +347,7 @@ const (
 // atomicEattr changes extended attributes in one step, and returns their previous values. It leaves an attribute unchanged that
 // does not exist, or that is not a number where one is needed.
 func (s *Server) atomicEattr(q *query, req *proto.AtomicEattrReq) (*proto.AtomicEattrResp, error) {
-	if err := s.maySetXattr(q, req.Handle, req.Keys); err != nil {
+	if err := q.may(rights.ToSetXattrs(req.Keys), req.Handle); err != nil {
 		return nil, err
 	}
 	n := len(req.Keys)
