@@ -237,6 +237,9 @@ func (c *Cluster) Stop(i int) {
 	c.check("stop a server", <-n.done)
 	c.check("close an endpoint", n.endpoint.Close())
 	n.endpoint = nil
+	if beyond := n.store.Stats().Beyond; beyond > 0 {
+		c.tb.Errorf("pvfstest: server %d used objects that a request had not declared, %d times", i, beyond)
+	}
 	c.check("close a store", n.store.Close())
 }
 

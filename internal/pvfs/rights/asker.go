@@ -29,8 +29,17 @@ type Issue struct {
 	Server int   // by index in the configuration; -1: none of this file system
 	At     int64 // ns; 0: not known
 	User   uint32
-	Known  bool // User and At are known; they are where capabilities are signed
-	Open   bool // for an open file
+	Groups []uint32 // the first ones of User
+	Known  bool     // User and At are known; they are where capabilities are signed
+	Open   bool     // for an open file
+}
+
+// Who is the user, as far as it is known.
+func (i Issue) Who() Identity {
+	if !i.Known {
+		return Identity{}
+	}
+	return Identity{i.User, i.Groups}
 }
 
 // Of reports whether it was issued for a user.
@@ -77,6 +86,14 @@ func Opened(t proto.ObjType, rights proto.OpMask) (opened proto.OpMask, ok bool)
 type Asker struct {
 	Who   Identity // of the credential, squashed; not known if the request has none
 	Shows Capability
+}
+
+// User is the user for whom the sender asks: that of the credential, or of the capability if there is no credential.
+func (a Asker) User() Identity {
+	if a.Who.Known() {
+		return a.Who
+	}
+	return a.Shows.Issue.Who()
 }
 
 // Server reports whether another server of the file system asks.

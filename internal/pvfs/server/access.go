@@ -195,18 +195,6 @@ func (q *query) mayAll(need proto.OpMask, handles ...proto.Handle) error {
 	return nil
 }
 
-// mustShow checks on a strict server that the client's capability lists these handles and, if rights is not 0, has one of the
-// rights. EACCES.
-func (s *Server) mustShow(q *query, need proto.OpMask, handles ...proto.Handle) error {
-	if !s.cfg.Strict {
-		return nil
-	}
-	if q.Shows.Proof == rights.Nothing {
-		return proto.EACCES
-	}
-	return q.may(need, handles...)
-}
-
 // mayBeFromServer reports whether a request comes from another server, or looks like one of a stock server. A stock server shows
 // only a capability for everything, which is believed only in a file system without a key.
 func (s *Server) mayBeFromServer(q *query) bool {

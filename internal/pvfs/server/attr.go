@@ -12,16 +12,19 @@ import (
 
 // attrOps are the operations on attributes.
 var attrOps = map[proto.Op]*operation{
-	proto.OpGetAttr:     reads(on((*Server).getAttr)),
-	proto.OpListAttr:    reads(on((*Server).listAttr)),
-	proto.OpSetAttr:     changes(on((*Server).setAttr)),
-	proto.OpUnstuff:     changes(on((*Server).unstuff)),
-	proto.OpGetEattr:    reads(on((*Server).getEattr)),
-	proto.OpSetEattr:    changes(on((*Server).setEattr)),
-	proto.OpDelEattr:    changes(on((*Server).delEattr)),
-	proto.OpListEattr:   reads(on((*Server).listEattr)),
-	proto.OpAtomicEattr: changes(on((*Server).atomicEattr)),
+	proto.OpGetAttr: reads(on((*Server).getAttr), object(objectName, func(r *proto.GetAttrReq) proto.Handle { return r.Handle }).known()),
+	proto.OpListAttr: reads(on((*Server).listAttr),
+		objects("the objects", func(r *proto.ListAttrReq) []proto.Handle { return r.Handles }).shownAny().strictly()),
+	proto.OpSetAttr:     changes(on((*Server).setAttr), object(objectName, func(r *proto.SetAttrReq) proto.Handle { return r.Handle }).listed()),
+	proto.OpUnstuff:     changes(on((*Server).unstuff), object("the file", func(r *proto.UnstuffReq) proto.Handle { return r.Handle }).any(proto.MayWrite)),
+	proto.OpGetEattr:    reads(on((*Server).getEattr), xattrsRead()),
+	proto.OpSetEattr:    changes(on((*Server).setEattr), xattrsSet()),
+	proto.OpDelEattr:    changes(on((*Server).delEattr), object(objectName, func(r *proto.DelEattrReq) proto.Handle { return r.Handle }).byRequest(xattrText, xattrRights)),
+	proto.OpListEattr:   reads(on((*Server).listEattr), object(objectName, func(r *proto.ListEattrReq) proto.Handle { return r.Handle }).listed().strictly()),
+	proto.OpAtomicEattr: changes(on((*Server).atomicEattr), object(objectName, func(r *proto.AtomicEattrReq) proto.Handle { return r.Handle }).byRequest(xattrText, xattrRights)),
 }
+
+const objectName = "the object"
 
 // getAttr returns the attributes of an object, and a capability for it if asked.
 func (s *Server) getAttr(q *query, req *proto.GetAttrReq) (*proto.GetAttrResp, error) {
@@ -29,7 +32,7 @@ func (s *Server) getAttr(q *query, req *proto.GetAttrReq) (*proto.GetAttrResp, e
 	if req.Mask&proto.AttrCapability != 0 {
 		q.at = s.moment() // before anything is read
 	}
-	err := s.store.View(func(tx *store.Tx) error {
+	err := s.view(q, func(tx *store.Tx) error {
 		o, err := tx.Get(req.Handle)
 		if err != nil {
 			return err
@@ -51,15 +54,12 @@ func (s *Server) getAttr(q *query, req *proto.GetAttrReq) (*proto.GetAttrResp, e
 
 // listAttr returns the attributes of several objects, each with a status.
 func (s *Server) listAttr(q *query, req *proto.ListAttrReq) (*proto.ListAttrResp, error) {
-	if err := s.mustShow(q, 0); err != nil {
-		return nil, err
-	}
 	n := len(req.Handles)
 	if n > proto.MaxListAttr {
 		return nil, proto.EINVAL
 	}
 	resp := &proto.ListAttrResp{Status: make([]proto.Status, n), Attrs: make([]proto.Attr, n)}
-	err := s.store.View(func(tx *store.Tx) error {
+	err := s.view(q, func(tx *store.Tx) error {
 		for i, h := range req.Handles {
 			o, err := tx.Get(h)
 			if err == nil {

@@ -24,15 +24,12 @@ func (s *Server) batchCreate(q *query, req *proto.BatchCreateReq) (*proto.BatchC
 			return nil, proto.EINVAL
 		}
 	}
-	if err := s.mayBatchCreate(q, req); err != nil {
-		return nil, err
-	}
 	o := store.Object{Attr: proto.Attr{Type: req.Type, Mask: proto.AttrCommon}}
 	if q.Shows.Proof == rights.Client {
 		o.Parent = q.near()
 	}
 	resp := &proto.BatchCreateResp{}
-	err := s.store.Update(func(tx *store.Tx) error {
+	err := s.update(q, func(tx *store.Tx) error {
 		resp.Handles = make([]proto.Handle, 0, req.Count)
 		for range req.Count {
 			h, err := tx.Create(space, o)
@@ -53,13 +50,20 @@ func (s *Server) batchCreate(q *query, req *proto.BatchCreateReq) (*proto.BatchC
 	return resp, nil
 }
 
-// mayBatchCreate checks that a client makes one symlink only. Stock clients use BATCH_CREATE for nothing else. EACCES.
-func (s *Server) mayBatchCreate(q *query, req *proto.BatchCreateReq) error {
-	if s.mayBeFromServer(q) {
-		return q.may(proto.MayBatchCreate)
+// batchParent is what BATCH_CREATE needs: servers make everything, and a client one symlink. Stock clients use it for nothing
+// else. EACCES.
+func batchParent() need {
+	n := around(parentName).any(proto.MayCreate)
+	n.rights += ", for one symlink; servers: batch create"
+	n.shown = func(s *Server, q *query, objects []proto.Handle) error {
+		req := q.req.(*proto.BatchCreateReq)
+		switch {
+		case s.mayBeFromServer(q):
+			return q.may(proto.MayBatchCreate)
+		case req.Type != proto.TypeSymlink || req.Count > 1:
+			return proto.EACCES
+		}
+		return q.may(proto.MayCreate, objects...)
 	}
-	if req.Type != proto.TypeSymlink || req.Count != 1 {
-		return proto.EACCES
-	}
-	return q.may(proto.MayCreate, q.parent()...)
+	return n
 }

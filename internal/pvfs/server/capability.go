@@ -96,7 +96,7 @@ func signature(key []byte, c *proto.Capability) []byte {
 func (s *Server) issue(q *query, open bool, mask proto.OpMask, handles []proto.Handle) proto.Capability {
 	issuer := issuerPrefix + s.cfg.Alias
 	if s.signs() {
-		issuer = s.issuerOf(rights.Issue{At: q.at, User: q.Who.UID, Known: true, Open: open})
+		issuer = s.issuerOf(rights.Issue{At: q.at, User: q.Who.UID, Groups: q.Who.Groups, Known: true, Open: open})
 	}
 	return s.capability(s.keys.client, issuer, mask, handles)
 }

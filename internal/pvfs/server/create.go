@@ -57,9 +57,6 @@ func (s *Server) create(q *query, req *proto.CreateReq) (*proto.CreateResp, erro
 // newObject is the object that CREATE or MKDIR makes, with its owner, group and mode. EACCES, EPERM.
 func (s *Server) newObject(q *query, a *proto.Attr, t proto.ObjType) (store.Object, error) {
 	var o store.Object
-	if err := q.may(proto.MayCreate, q.parent()...); err != nil {
-		return o, err
-	}
 	if a.Type != t && a.Type != proto.TypeNone {
 		return o, proto.EINVAL
 	}
@@ -196,11 +193,8 @@ func (s *Server) listed(addresses []string) ([]int, error) {
 
 // unstuff gives a stuffed file its other datafiles.
 func (s *Server) unstuff(q *query, req *proto.UnstuffReq) (*proto.UnstuffResp, error) {
-	if err := q.may(proto.MayWrite, req.Handle); err != nil {
-		return nil, err
-	}
 	var servers []int
-	err := s.store.View(func(tx *store.Tx) error {
+	err := s.view(q, func(tx *store.Tx) error {
 		o, err := tx.Get(req.Handle)
 		switch {
 		case err != nil:

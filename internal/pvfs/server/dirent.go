@@ -37,13 +37,13 @@ func belongs(tx *store.Tx, dirdata proto.Handle, name string) (store.Object, err
 
 // crDirent adds an entry. A repeated request succeeds again.
 func (s *Server) crDirent(q *query, req *proto.CrDirentReq) (*proto.CrDirentResp, error) {
-	owner, leave, err := s.enterToLink(q, req.Dirdata, req.Name, req.New)
+	owner, leave, err := s.enterToLink(req.Dirdata, req.Name, req.New)
 	if err != nil {
 		return nil, err
 	}
 	full := false
 	var dir, made proto.Handle
-	err = s.store.Update(func(tx *store.Tx) (err error) {
+	err = s.update(q, func(tx *store.Tx) (err error) {
 		dir, made, full, err = s.addEntry(tx, req, owner == s.me)
 		return err
 	})
@@ -60,13 +60,9 @@ func (s *Server) crDirent(q *query, req *proto.CrDirentReq) (*proto.CrDirentResp
 	return &proto.CrDirentResp{}, nil
 }
 
-// enterToLink prepares a change that makes a name in a dirdata object refer to an object. It checks that the query may do that
-// and that name and object are possible, and takes the shared lock of the dirdata object. owner is the object's server; leave
-// gives the lock back.
-func (s *Server) enterToLink(q *query, dirdata proto.Handle, name string, object proto.Handle) (owner int, leave func(), err error) {
-	if err := q.mayAll(proto.MayWrite|proto.MayExec, dirdata); err != nil {
-		return 0, nil, err
-	}
+// enterToLink prepares a change that makes a name in a dirdata object refer to an object. It checks that name and object are
+// possible, and takes the shared lock of the dirdata object. owner is the object's server; leave gives the lock back.
+func (s *Server) enterToLink(dirdata proto.Handle, name string, object proto.Handle) (owner int, leave func(), err error) {
 	if err := checkName(name); err != nil {
 		return 0, nil, err
 	}
@@ -145,13 +141,13 @@ func (s *Server) touch(tx *store.Tx, h, dir proto.Handle) (made proto.Handle, er
 
 // chDirent makes an entry refer to another object, and returns the previous one.
 func (s *Server) chDirent(q *query, req *proto.ChDirentReq) (*proto.ChDirentResp, error) {
-	owner, leave, err := s.enterToLink(q, req.Dirdata, req.Name, req.New)
+	owner, leave, err := s.enterToLink(req.Dirdata, req.Name, req.New)
 	if err != nil {
 		return nil, err
 	}
 	resp := &proto.ChDirentResp{}
 	var dir, made proto.Handle
-	err = s.store.Update(func(tx *store.Tx) error {
+	err = s.update(q, func(tx *store.Tx) error {
 		o, err := belongs(tx, req.Dirdata, req.Name)
 		dir = o.Parent
 		if err == nil {

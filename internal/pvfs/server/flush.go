@@ -7,11 +7,8 @@ import (
 
 // flush syncs an object: its metadata and, for a datafile, its bytes.
 func (s *Server) flush(q *query, req *proto.FlushReq) (*proto.FlushResp, error) {
-	if err := s.mustShow(q, 0, req.Handle); err != nil {
-		return nil, err
-	}
 	var kind proto.ObjType
-	err := s.store.View(func(tx *store.Tx) (err error) {
+	err := s.view(q, func(tx *store.Tx) (err error) {
 		kind, err = tx.Type(req.Handle)
 		return err
 	})

@@ -8,16 +8,55 @@ import (
 
 // ioOps are the operations on the bytes of files.
 var ioOps = map[proto.Op]*operation{
-	proto.OpIO: {changes: writes, flow: func(s *Server, q *query, c *rpc.Call) {
+	proto.OpIO: {changes: writes, needs: ioNeeds(func(r *proto.IOReq) (proto.Handle, proto.IOType) { return r.Handle, r.Type }), flow: func(s *Server, q *query, c *rpc.Call) {
 		if err := s.io(q, c, q.req.(*proto.IOReq)); err != nil {
 			s.failed(err)
 			c.Fail(err)
 		}
 	}},
-	proto.OpSmallIO:  {changes: writes, run: on((*Server).smallIO)},
-	proto.OpTruncate: changes(on((*Server).truncate)),
-	proto.OpFlush:    reads(on((*Server).flush)),
+	proto.OpSmallIO: {changes: writes, needs: ioNeeds(func(r *proto.SmallIOReq) (proto.Handle, proto.IOType) { return r.Handle, r.Type }),
+		run: on((*Server).smallIO)},
+	proto.OpTruncate: changes(on((*Server).truncate), object(datafileName, func(r *proto.TruncateReq) proto.Handle { return r.Handle }).any(proto.MayWrite)),
+	proto.OpFlush:    reads(on((*Server).flush), object(objectName, func(r *proto.FlushReq) proto.Handle { return r.Handle }).listed().strictly()),
 	proto.OpStatFS:   reads(on((*Server).statFS)),
+}
+
+const datafileName = "the datafile, of the file that the capability is for"
+
+// ioNeeds are what a transfer of a datafile's bytes needs: the capability lists it and the metafile that the hint names, and gives
+// the right to read or to write.
+func ioNeeds[R any, P interface {
+	*R
+	proto.Request
+}](of func(P) (proto.Handle, proto.IOType)) []need {
+	return []need{{
+		object: datafileName, rights: "read or write, as the request does",
+		of: func(q *query) []proto.Handle {
+			h, _ := of(q.req.(P))
+			return []proto.Handle{h}
+		},
+		shown: func(_ *Server, q *query, objects []proto.Handle) error {
+			switch _, dir := of(q.req.(P)); dir {
+			case proto.IORead:
+				return q.mayIO(objects, proto.MayRead)
+			case proto.IOWrite:
+				return q.mayIO(objects, proto.MayWrite)
+			}
+			return proto.EINVAL
+		},
+	}}
+}
+
+// mayIO checks that the capability lists datafiles and the metafile of the hint, and gives a right.
+func (q *query) mayIO(datafiles []proto.Handle, right proto.OpMask) error {
+	metafile := q.near()
+	if metafile == 0 {
+		return proto.EINVAL
+	}
+	if err := q.may(right, metafile); err != nil {
+		return err
+	}
+	return q.may(right, datafiles...)
 }
 
 // writes reports whether an I/O is a write.
@@ -35,9 +74,6 @@ func writes(req proto.Request) bool {
 func (s *Server) io(q *query, c *rpc.Call, req *proto.IOReq) error {
 	if req.Flow != proto.FlowMultiqueue {
 		return proto.EINVAL
-	}
-	if err := q.mayIO(req.Handle, req.Type); err != nil {
-		return err
 	}
 	t, err := transferOf(s.turn(q), req.Dist, req.ServerNr, req.ServerCt, req.Request, req.FileOffset, req.Aggregate)
 	if err != nil {
@@ -60,22 +96,6 @@ func (s *Server) io(q *query, c *rpc.Call, req *proto.IOReq) error {
 		return s.writeFlow(c, data, t, size, all)
 	}
 	return s.readFlow(c, data, t, size, stored)
-}
-
-// mayIO checks that the query may read or write a datafile: its capability must list the datafile and the metafile that the hint
-// names, and allow it.
-func (q *query) mayIO(datafile proto.Handle, dir proto.IOType) error {
-	metafile := q.near()
-	if metafile == 0 {
-		return proto.EINVAL
-	}
-	switch dir {
-	case proto.IORead:
-		return q.may(proto.MayRead, metafile, datafile)
-	case proto.IOWrite:
-		return q.may(proto.MayWrite, metafile, datafile)
-	}
-	return proto.EINVAL
 }
 
 // writeFlow receives bytes directly into the datafile.

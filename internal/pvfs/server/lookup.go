@@ -10,21 +10,44 @@ import (
 
 // nameOps are the operations on names.
 var nameOps = map[proto.Op]*operation{
-	proto.OpGetConfig:     reads(on((*Server).getConfig)),
-	proto.OpLookupPath:    reads(on((*Server).lookupPath)),
-	proto.OpReadDir:       reads(on((*Server).readDir)),
-	proto.OpGetDirent:     reads(on((*Server).getDirent)),
-	proto.OpCrDirent:      changes(on((*Server).crDirent)),
-	proto.OpRmDirent:      changes(on((*Server).rmDirent)),
-	proto.OpChDirent:      changes(on((*Server).chDirent)),
-	proto.OpSplitDirent:   {run: on((*Server).splitDirent), changes: always, manages: true},
-	proto.OpCreate:        changes(on((*Server).create)),
-	proto.OpMkdir:         changes(on((*Server).mkdir)),
-	proto.OpCreateRootDir: {run: on((*Server).createRootDir), changes: always, manages: true},
-	proto.OpBatchCreate:   changes(on((*Server).batchCreate)),
-	proto.OpBatchRemove:   changes(on((*Server).batchRemove)),
-	proto.OpRemove:        changes(on((*Server).remove)),
+	proto.OpGetConfig: reads(on((*Server).getConfig)),
+	proto.OpLookupPath: reads(on((*Server).lookupPath),
+		object("the first directory", func(r *proto.LookupPathReq) proto.Handle { return r.Start }).any(proto.MayExec)),
+	proto.OpReadDir: reads(on((*Server).readDir),
+		object(partName, func(r *proto.ReadDirReq) proto.Handle { return r.Dirdata }).any(proto.MayRead)),
+	proto.OpGetDirent: reads(on((*Server).getDirent),
+		object(partName, func(r *proto.GetDirentReq) proto.Handle { return r.Dirdata }).known()).by(serversAndAdministrators),
+	proto.OpCrDirent: changes(on((*Server).crDirent),
+		object(partName, func(r *proto.CrDirentReq) proto.Handle { return r.Dirdata }).all(mayChangeEntries),
+		object(newName, func(r *proto.CrDirentReq) proto.Handle { return r.New }).linked(func(r proto.Request) proto.Handle { return r.(*proto.CrDirentReq).Dirdata })),
+	proto.OpRmDirent: changes(on((*Server).rmDirent),
+		object(partName, func(r *proto.RmDirentReq) proto.Handle { return r.Dirdata }).all(mayChangeEntries)),
+	proto.OpChDirent: changes(on((*Server).chDirent),
+		object(partName, func(r *proto.ChDirentReq) proto.Handle { return r.Dirdata }).all(mayChangeEntries),
+		object(newName, func(r *proto.ChDirentReq) proto.Handle { return r.New }).linked(func(r proto.Request) proto.Handle { return r.(*proto.ChDirentReq).Dirdata })),
+	proto.OpSplitDirent: changes(on((*Server).splitDirent),
+		object(partName, func(r *proto.SplitDirentReq) proto.Handle { return r.Dirdata }).listed(),
+		objects("objects of the entries", func(r *proto.SplitDirentReq) []proto.Handle { return r.Handles }).known()).by(servers).managing(),
+	proto.OpCreate: changes(on((*Server).create), around(parentName).any(proto.MayCreate)),
+	proto.OpMkdir:  changes(on((*Server).mkdir), around(parentName).any(proto.MayCreate)),
+	proto.OpCreateRootDir: changes(on((*Server).createRootDir),
+		object("the root", func(r *proto.CreateRootDirReq) proto.Handle { return r.Handle }).known()).by(servers).managing(),
+	proto.OpBatchCreate: changes(on((*Server).batchCreate), batchParent()),
+	proto.OpBatchRemove: changes(on((*Server).batchRemove),
+		objects("objects", func(r *proto.BatchRemoveReq) []proto.Handle { return r.Handles }).known()).by(serversAndAdministrators),
+	proto.OpRemove: changes(on((*Server).remove), around(parentName).any(proto.MayRemove).hinted(),
+		object("object", func(r *proto.RemoveReq) proto.Handle { return r.Handle }).removed()),
 }
+
+// Names of objects of several operations.
+const (
+	partName   = "the part of the directory"
+	newName    = "the object of the name"
+	parentName = "the directory of the hint"
+)
+
+// mayChangeEntries are the rights to a directory that a change of its names needs.
+const mayChangeEntries = proto.MayWrite | proto.MayExec
 
 // getConfig returns the configuration exactly as it was read.
 func (s *Server) getConfig(*query, *proto.GetConfigReq) (*proto.GetConfigResp, error) {
@@ -45,16 +68,13 @@ type descent struct {
 // lookupPath follows a path through the directories that this server owns. It succeeds if the first name was found. The last
 // handle has no attributes if another server owns it.
 func (s *Server) lookupPath(q *query, req *proto.LookupPathReq) (*proto.LookupPathResp, error) {
-	if err := q.may(proto.MayExec, req.Start); err != nil {
-		return nil, err
-	}
 	names, err := segments(req.Path)
 	if err != nil {
 		return nil, err
 	}
 	d := &descent{q: q, mask: req.Mask, names: names, at: req.Start, resp: &proto.LookupPathResp{}}
 	// Most paths stay on this server, and take one view of the store.
-	err = s.store.View(func(tx *store.Tx) (err error) {
+	err = s.view(q, func(tx *store.Tx) (err error) {
 		if d.dir, err = tx.Get(req.Start); err != nil {
 			return err
 		}
@@ -63,7 +83,8 @@ func (s *Server) lookupPath(q *query, req *proto.LookupPathReq) (*proto.LookupPa
 	for err == nil && !d.ended {
 		var h proto.Handle
 		if h, err = s.enterAndFind(d); err == nil {
-			err = s.store.View(func(tx *store.Tx) error { return s.found(tx, d, h) })
+			q.objects = append(q.objects, h)
+			err = s.view(q, func(tx *store.Tx) error { return s.found(tx, d, h) })
 		}
 	}
 	if len(d.resp.Handles) == 0 {
@@ -244,14 +265,11 @@ func lookupIn(tx *store.Tx, dirdata proto.Handle, name string) (h proto.Handle, 
 
 // getDirent looks a name up for another server.
 func (s *Server) getDirent(q *query, req *proto.GetDirentReq) (*proto.GetDirentResp, error) {
-	if !q.Server() && !q.Administrator() {
-		return nil, proto.EACCES
-	}
 	if err := checkName(req.Name); err != nil {
 		return nil, err
 	}
 	resp := &proto.GetDirentResp{}
-	err := s.store.View(func(tx *store.Tx) (err error) {
+	err := s.view(q, func(tx *store.Tx) (err error) {
 		resp.Handle, _, err = lookupIn(tx, req.Dirdata, req.Name)
 		return err
 	})
@@ -261,14 +279,11 @@ func (s *Server) getDirent(q *query, req *proto.GetDirentReq) (*proto.GetDirentR
 
 // readDir lists entries of one dirdata object.
 func (s *Server) readDir(q *query, req *proto.ReadDirReq) (*proto.ReadDirResp, error) {
-	if err := q.may(proto.MayRead, req.Dirdata); err != nil {
-		return nil, err
-	}
 	if req.Count > proto.MaxReadDir {
 		return nil, proto.EINVAL
 	}
 	resp := &proto.ReadDirResp{}
-	err := s.store.View(func(tx *store.Tx) error {
+	err := s.view(q, func(tx *store.Tx) error {
 		dir, err := tx.Dir(req.Dirdata)
 		if err != nil {
 			return err

@@ -32,52 +32,42 @@ func (s *Server) initAdmin() error {
 // manageOps are the management operations. Except for the harmless ones, they require a trusted network and the capability of an
 // administrator: operations that change something always, operations that only report if no network is named.
 var manageOps = map[proto.Op]*operation{
-	proto.OpNoop:             reads(on((*Server).noop)),
-	proto.OpSetParam:         {manages: true, run: on((*Server).setParam)},
-	proto.OpPerfMon:          reads(observers(on((*Server).perfMon))),
-	proto.OpEventMon:         reads(refuse),
-	proto.OpIterateHandles:   reads(observers(on((*Server).iterateHandles))),
-	proto.OpDspaceInfo:       reads(observers(on((*Server).dspaceInfo))),
-	proto.OpRemoveObject:     {manages: true, changes: always, run: administrators(on((*Server).removeObject))},
-	proto.OpRemoveDirent:     {manages: true, changes: always, run: administrators(on((*Server).removeDirent))},
-	proto.OpGetDirdataHandle: reads(on((*Server).getDirdataHandle)),
-	proto.OpGetUID:           reads(observers(on((*Server).getUID))),
-	proto.OpMirror:           reads(refuse),
-	proto.OpImmCopies:        reads(refuse),
+	proto.OpNoop:           reads(on((*Server).noop)),
+	proto.OpSetParam:       reads(on((*Server).setParam)).by(settersOfParameters).managing(),
+	proto.OpPerfMon:        reads(on((*Server).perfMon)).by(observers),
+	proto.OpEventMon:       reads(refuse),
+	proto.OpIterateHandles: reads(on((*Server).iterateHandles)).by(observers),
+	proto.OpDspaceInfo: reads(on((*Server).dspaceInfo),
+		objects("the objects", func(r *proto.DspaceInfoReq) []proto.Handle { return r.Handles }).known()).by(observers),
+	proto.OpRemoveObject: changes(on((*Server).mgmtRemoveObject),
+		object(objectName, func(r *proto.RemoveObjectReq) proto.Handle { return r.Handle }).known()).by(administrators).managing(),
+	proto.OpRemoveDirent: changes(on((*Server).removeDirent),
+		object(partName, func(r *proto.RemoveDirentReq) proto.Handle { return r.Dirdata }).known()).by(administrators).managing(),
+	proto.OpGetDirdataHandle: reads(on((*Server).getDirdataHandle),
+		object("the directory", func(r *proto.GetDirdataHandleReq) proto.Handle { return r.Handle }).known()),
+	proto.OpGetUID:    reads(on((*Server).getUID)).by(observers),
+	proto.OpMirror:    reads(refuse),
+	proto.OpImmCopies: reads(refuse),
 }
 
 // refuse is for operations that this server does not have: tracing of events, and copies of files.
 func refuse(*Server, *query) (proto.Response, error) { return nil, proto.EOPNOTSUPP }
 
-// trusted restricts an operation to trusted networks.
-func trusted(run func(*Server, *query) (proto.Response, error)) func(*Server, *query) (proto.Response, error) {
-	return func(s *Server, q *query) (proto.Response, error) {
-		if err := s.mayManage(q); err != nil {
-			return nil, err
-		}
-		return run(s, q)
-	}
-}
-
-// observers is for operations that list objects, users or counters. Administrators may use them. So may all clients in a network
+// mayObserve is for operations that list objects, users or counters. Administrators may use them. So may all clients in a network
 // that Config.Trusted names, because stock programs send no capability with these requests.
-func observers(run func(*Server, *query) (proto.Response, error)) func(*Server, *query) (proto.Response, error) {
-	return trusted(func(s *Server, q *query) (proto.Response, error) {
-		if len(s.cfg.Trusted) == 0 && !q.Administrator() {
-			return nil, proto.EACCES
-		}
-		return run(s, q)
-	})
+func (s *Server) mayObserve(q *query) error {
+	if len(s.cfg.Trusted) == 0 && !q.Administrator() {
+		return proto.EACCES
+	}
+	return s.mayManage(q)
 }
 
-// administrators restricts an operation to the holders of a capability for everything.
-func administrators(run func(*Server, *query) (proto.Response, error)) func(*Server, *query) (proto.Response, error) {
-	return trusted(func(s *Server, q *query) (proto.Response, error) {
-		if !q.Administrator() {
-			return nil, proto.EACCES
-		}
-		return run(s, q)
-	})
+// mayAdminister is for the holders of a capability for everything.
+func (s *Server) mayAdminister(q *query) error {
+	if !q.Administrator() {
+		return proto.EACCES
+	}
+	return s.mayManage(q)
 }
 
 // mayManage checks that the query comes from a trusted network, from another server or from this process: EACCES.
@@ -109,12 +99,12 @@ func (s *Server) noop(q *query, _ *proto.NoopReq) (proto.Response, error) {
 }
 
 // dspaceInfo returns the types of objects, each with a status.
-func (s *Server) dspaceInfo(_ *query, req *proto.DspaceInfoReq) (*proto.DspaceInfoResp, error) {
+func (s *Server) dspaceInfo(q *query, req *proto.DspaceInfoReq) (*proto.DspaceInfoResp, error) {
 	if len(req.Handles) > proto.MaxHandles {
 		return nil, proto.EINVAL
 	}
 	resp := &proto.DspaceInfoResp{Infos: make([]proto.DspaceInfo, len(req.Handles))}
-	err := s.store.View(func(tx *store.Tx) error {
+	err := s.view(q, func(tx *store.Tx) error {
 		for i, h := range req.Handles {
 			resp.Infos[i] = s.infoOf(tx, h)
 		}
@@ -142,19 +132,19 @@ func (s *Server) infoOf(tx *store.Tx, h proto.Handle) proto.DspaceInfo {
 	return info
 }
 
-// removeObject removes one object, even if something refers to it.
-func (s *Server) removeObject(_ *query, req *proto.RemoveObjectReq) (*proto.RemoveObjectResp, error) {
+// mgmtRemoveObject removes one object, even if something refers to it.
+func (s *Server) mgmtRemoveObject(q *query, req *proto.RemoveObjectReq) (*proto.RemoveObjectResp, error) {
 	defer s.locks.alone(req.Handle)()
-	if err := s.store.Update(func(tx *store.Tx) error { return tx.Delete(req.Handle) }); err != nil {
+	if err := s.update(q, func(tx *store.Tx) error { return tx.Delete(req.Handle) }); err != nil {
 		return nil, err
 	}
 	return &proto.RemoveObjectResp{}, nil
 }
 
 // removeDirent removes a name. The object to which it refers does not matter.
-func (s *Server) removeDirent(_ *query, req *proto.RemoveDirentReq) (*proto.RemoveDirentResp, error) {
+func (s *Server) removeDirent(q *query, req *proto.RemoveDirentReq) (*proto.RemoveDirentResp, error) {
 	defer s.locks.share(req.Dirdata)()
-	err := s.store.Update(func(tx *store.Tx) error {
+	err := s.update(q, func(tx *store.Tx) error {
 		_, err := tx.Unlink(req.Dirdata, req.Name)
 		return err
 	})
@@ -165,9 +155,9 @@ func (s *Server) removeDirent(_ *query, req *proto.RemoveDirentReq) (*proto.Remo
 }
 
 // getDirdataHandle returns the first of a directory's dirdata objects.
-func (s *Server) getDirdataHandle(_ *query, req *proto.GetDirdataHandleReq) (*proto.GetDirdataHandleResp, error) {
+func (s *Server) getDirdataHandle(q *query, req *proto.GetDirdataHandleReq) (*proto.GetDirdataHandleResp, error) {
 	resp := &proto.GetDirdataHandleResp{}
-	err := s.store.View(func(tx *store.Tx) error {
+	err := s.view(q, func(tx *store.Tx) error {
 		o, err := tx.Get(req.Handle)
 		switch {
 		case err != nil:

@@ -7,7 +7,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/viaduct-hpc/viaduct/internal/pvfs/rights"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/store"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
@@ -15,14 +14,7 @@ import (
 // remove removes an object whose name is gone. The capability is its directory's. A client that sent the hint learns that
 // nothing of the object is left.
 func (s *Server) remove(q *query, req *proto.RemoveReq) (proto.Response, error) {
-	near := q.near()
-	if near == 0 && q.Shows.Proof != rights.Nothing {
-		return nil, proto.EINVAL
-	}
-	if err := q.may(proto.MayRemove, near); err != nil {
-		return nil, err
-	}
-	if err := s.removeOne(q, req.Handle); err != nil {
+	if err := s.removeObject(q, req.Handle); err != nil {
 		return nil, err
 	}
 	if _, hinted := q.header.Hints.Removes(); hinted {
@@ -33,16 +25,6 @@ func (s *Server) remove(q *query, req *proto.RemoveReq) (proto.Response, error) 
 
 // batchRemove removes objects, and stops at the first one that it cannot remove.
 func (s *Server) batchRemove(q *query, req *proto.BatchRemoveReq) (*proto.BatchRemoveResp, error) {
-	rights := proto.MayBatchRemove
-	if len(req.Handles) == 1 {
-		rights |= proto.MayRemove
-	}
-	if err := q.may(rights); err != nil {
-		return nil, err
-	}
-	if !q.Server() && !q.Administrator() {
-		return nil, proto.EACCES // the request does not say in which directory the objects were
-	}
 	if len(req.Handles) < 1 || len(req.Handles) > proto.MaxHandles {
 		return nil, proto.EINVAL
 	}
@@ -54,19 +36,35 @@ func (s *Server) batchRemove(q *query, req *proto.BatchRemoveReq) (*proto.BatchR
 	return &proto.BatchRemoveResp{}, nil
 }
 
-// removeOne removes an object of this server and its parts: a metafile's datafiles, a directory's dirdata objects. ENOTEMPTY.
+// removed is for an object that is to be removed from the directory of the hint.
+func (f field) removed() need {
+	return need{object: f.name, rights: "made in that directory, or without a name and one's own", of: f.of, asked: (*Server).mayRemove}
+}
+
+// removeOne is removeObject for a query that has not asked for it by REMOVE.
 func (s *Server) removeOne(q *query, h proto.Handle) error {
+	if err := s.mayRemove(q, h); err != nil {
+		return err
+	}
+	return s.removeObject(q, h)
+}
+
+// object reads an object of this server.
+func (s *Server) object(h proto.Handle) (o store.Object, err error) {
+	err = s.store.View(func(tx *store.Tx) (err error) {
+		o, err = tx.Get(h)
+		return err
+	})
+	return o, err
+}
+
+// removeObject removes an object of this server and its parts: a metafile's datafiles, a directory's dirdata objects. ENOTEMPTY.
+func (s *Server) removeObject(q *query, h proto.Handle) error {
 	if h == s.fs.Root {
 		return proto.EBUSY
 	}
-	var o store.Object
-	if err := s.store.View(func(tx *store.Tx) (err error) {
-		o, err = tx.Get(h)
-		return err
-	}); err != nil {
-		return err
-	}
-	if err := s.mayRemove(q, h, &o); err != nil {
+	o, err := s.object(h)
+	if err != nil {
 		return err
 	}
 	switch o.Type {
@@ -107,7 +105,11 @@ func (q *query) removesAny() bool {
 // mayRemove checks that an object may be removed with the capability of this directory. It may if it counts as made there, see
 // follow and noteMoved. Otherwise it must have no name any more in the directory where it counts as made, and, if capabilities
 // are signed, the capability must be of the object's owner. EACCES.
-func (s *Server) mayRemove(q *query, h proto.Handle, o *store.Object) error {
+func (s *Server) mayRemove(q *query, h proto.Handle) error {
+	o, err := s.object(h)
+	if err != nil {
+		return err
+	}
 	switch o.Type {
 	case proto.TypeMetafile, proto.TypeDirectory, proto.TypeSymlink:
 	default:

@@ -68,8 +68,8 @@ func (u *user) relink(dir proto.Handle, name string, to proto.Handle) error {
 	})
 }
 
-// TestRemoveOfOthersLinked: a user may give an object of another user a name in its own directory, and may remove that name
-// again. It may not remove the object, by any request.
+// TestRemoveOfOthersLinked: a user who may rename an object of another user gives it a name in its own directory, and removes that
+// name again. It may not remove the object so, by any request.
 func TestRemoveOfOthersLinked(t *testing.T) {
 	c := pvfstest.Start(t, pvfstest.Options{Servers: 3})
 	admin, alice, bob := root(t, c), newUser(t, c, 5, 5), newUser(t, c, 6, 6)
@@ -98,6 +98,12 @@ func TestRemoveOfOthersLinked(t *testing.T) {
 				_, err := bob.to(victim, h, &proto.RemoveReq{Handle: victim, FS: bob.fs(), Cred: bob.cred})
 				require.Equal(t, proto.EACCES, err)
 				require.False(t, alice.gone(victim))
+			}
+			if victim == d {
+				require.Equal(t, proto.EACCES, bob.link(his, name, victim), "he may not change its parent")
+				require.Equal(t, proto.EACCES, bob.relink(his, "o"+name, victim))
+				remove()
+				continue
 			}
 			require.NoError(t, bob.link(his, name, victim))
 			remove()

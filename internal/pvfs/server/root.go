@@ -155,11 +155,8 @@ func (s *Server) addLostAndFound(plan dirPlan) error {
 }
 
 // createRootDir is for servers that do not do this by themselves.
-func (s *Server) createRootDir(q *query, req *proto.CreateRootDirReq) (*proto.CreateRootDirResp, error) {
-	switch {
-	case !q.Server():
-		return nil, proto.EACCES
-	case req.Handle != s.fs.Root || !s.ownedBy(s.fs.Root, s.me):
+func (s *Server) createRootDir(_ *query, req *proto.CreateRootDirReq) (*proto.CreateRootDirResp, error) {
+	if req.Handle != s.fs.Root || !s.ownedBy(s.fs.Root, s.me) {
 		return nil, proto.EINVAL
 	}
 	return &proto.CreateRootDirResp{}, nil

@@ -246,7 +246,12 @@ func (s *Server) Handle(c *rpc.Call) {
 	}
 	defer s.ended(q, began)
 	if op.flow != nil {
-		op.flow(s, q, c)
+		if err = s.decide(q, op); err == nil {
+			op.flow(s, q, c)
+			return
+		}
+		s.failed(err)
+		c.Fail(err)
 		return
 	}
 	resp, err := s.run(q, op)
@@ -288,6 +293,9 @@ func (s *Server) run(q *query, op *operation) (proto.Response, error) {
 
 // perform carries out an operation, or one that is a part of another.
 func (s *Server) perform(q *query, op *operation) (proto.Response, error) {
+	if err := s.decide(q, op); err != nil {
+		return nil, err
+	}
 	resp, err := op.run(s, q)
 	if err == nil && q.narrowed != nil {
 		s.withdraw(q.ctx, q.narrowed)

@@ -8,14 +8,11 @@ import (
 
 // setAttr changes attributes of an object.
 func (s *Server) setAttr(q *query, req *proto.SetAttrReq) (*proto.SetAttrResp, error) {
-	if err := q.may(0, req.Handle); err != nil {
-		return nil, err
-	}
 	if req.Attr.Mask&proto.AttrDistDir != 0 && req.Attr.Type == proto.TypeDirdata {
 		defer s.locks.alone(req.Handle)() // it may be dividing now
 	}
 	var made proto.Handle
-	err := s.store.Update(func(tx *store.Tx) error {
+	err := s.update(q, func(tx *store.Tx) error {
 		o, err := tx.Get(req.Handle)
 		if err != nil {
 			return err

@@ -293,17 +293,11 @@ func (s *Server) mendSplit(from, dir proto.Handle, state byte) error {
 
 // splitDirent is the other side of a division: it takes entries, or removes all of them.
 func (s *Server) splitDirent(q *query, req *proto.SplitDirentReq) (*proto.SplitDirentResp, error) {
-	if !q.Server() {
-		return nil, proto.EACCES
-	}
-	if err := q.may(0, req.Dirdata); err != nil {
-		return nil, err
-	}
 	if len(req.Names) != len(req.Handles) {
 		return nil, proto.EINVAL
 	}
 	defer s.locks.share(req.Dirdata)()
-	err := s.store.Update(func(tx *store.Tx) error {
+	err := s.update(q, func(tx *store.Tx) error {
 		o, err := tx.Get(req.Dirdata)
 		switch {
 		case err != nil:

@@ -62,7 +62,7 @@ func (s *Server) Statistics() []Row {
 		{"certificates issued", st.CertificatesIssued},
 		{"damaged blocks read", st.Store.DamagedReads},
 		{"checksums made anew", st.Store.Resummed},
-		{"errors of this program", st.RPC.Panics},
+		{"errors of this program", st.RPC.Panics + st.Store.Beyond},
 	}
 	for r := range refusal.Reason(refusal.Reasons) {
 		rows = append(rows, Row{r.String(), s.refusals.Count(r)})

@@ -23,18 +23,23 @@ type query struct {
 	user *bmi.User // of this machine, if it runs the client and is neither root nor the server's own; else nil
 
 	rights.Asker
+	objects []proto.Handle // those of the request that its needs name
 	// certified: the identity comes from a certificate.
 	certified bool
 
 	at       int64         // when its new capability is issued, see moment
 	narrowed *store.Object // set by an operation that reduced the rights to this object
 
+	inherits  bool         // set if a SETEATTR may only give a new directory what its parent has
 	metafile  proto.Handle // of the datafile to be removed, as named by a server; 0 if it named none
 	directory bool         // set by REMOVE of a directory
 }
 
 // An operation is how requests of one code are carried out. Either run or flow is set.
 type operation struct {
+	from  senders
+	needs []need
+
 	// changes reports whether a request changes something. Such a request is refused in admin mode (unless manages is set) and in
 	// a read-only export. nil: it never does.
 	changes func(proto.Request) bool
@@ -77,10 +82,22 @@ func on[R any, P interface {
 }
 
 // reads and changes make entries of the table.
-func reads(f func(*Server, *query) (proto.Response, error)) *operation {
-	return &operation{run: f}
+func reads(f func(*Server, *query) (proto.Response, error), needs ...need) *operation {
+	return &operation{run: f, needs: needs}
 }
 
-func changes(f func(*Server, *query) (proto.Response, error)) *operation {
-	return &operation{run: f, changes: always}
+func changes(f func(*Server, *query) (proto.Response, error), needs ...need) *operation {
+	return &operation{run: f, needs: needs, changes: always}
+}
+
+// by restricts an operation to some senders.
+func (op *operation) by(who senders) *operation {
+	op.from = who
+	return op
+}
+
+// managing makes it a management operation.
+func (op *operation) managing() *operation {
+	op.manages = true
+	return op
 }

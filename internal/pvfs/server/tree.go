@@ -14,10 +14,14 @@ import (
 // treeOps are the operations on objects of many servers. The server that gets the request handles its own objects. It divides
 // the others, grouped by server, among TreeWidth requests to other servers.
 var treeOps = map[proto.Op]*operation{
-	proto.OpTreeRemove:      changes(on((*Server).treeRemove)),
-	proto.OpTreeGetFileSize: reads(on((*Server).treeGetFileSize)),
-	proto.OpTreeGetAttr:     reads(on((*Server).treeGetAttr)),
-	proto.OpTreeSetAttr:     changes(on((*Server).treeSetAttr)),
+	proto.OpTreeRemove: changes(on((*Server).treeRemove),
+		objects("the objects", func(r *proto.TreeRemoveReq) []proto.Handle { return r.Handles }).each(proto.OpRemove)),
+	proto.OpTreeGetFileSize: reads(on((*Server).treeGetFileSize),
+		objects("the datafiles", func(r *proto.TreeGetFileSizeReq) []proto.Handle { return r.Handles }).known()),
+	proto.OpTreeGetAttr: reads(on((*Server).treeGetAttr),
+		objects("the objects", func(r *proto.TreeGetAttrReq) []proto.Handle { return r.Handles }).each(proto.OpGetAttr)),
+	proto.OpTreeSetAttr: changes(on((*Server).treeSetAttr),
+		objects("the objects", func(r *proto.TreeSetAttrReq) []proto.Handle { return r.Handles }).each(proto.OpSetAttr)),
 }
 
 // A tree is one such operation. Its functions name objects by their index in handles. Each function records the result for its
@@ -134,7 +138,7 @@ func (t *tree) pick(objects []int) []proto.Handle {
 // sub is the query for a request that is a part of another.
 func (q *query) sub(req proto.Request) *query {
 	part := *q
-	part.req = req
+	part.req, part.objects = req, nil
 	return &part
 }
 
@@ -161,7 +165,7 @@ func (s *Server) treeRemove(q *query, req *proto.TreeRemoveReq) (*proto.TreeRemo
 		if i < len(metafiles) {
 			one.metafile = metafiles[i]
 		}
-		_, err := operationOf(proto.OpRemove).run(s, one)
+		_, err := s.perform(one, operationOf(proto.OpRemove))
 		return proto.StatusOf(err)
 	}
 	t.forward = func(ctx context.Context, server int, objects []int) error {

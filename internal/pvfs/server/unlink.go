@@ -31,9 +31,6 @@ type unlinking struct {
 // rmDirent removes an entry, and returns its object. If a client of ours sends the hint, the object is removed too: in the same
 // transaction if it is here, otherwise soon after. The answer says whether that was done; see proto.HintRemoves.
 func (s *Server) rmDirent(q *query, req *proto.RmDirentReq) (proto.Response, error) {
-	if err := q.mayAll(proto.MayWrite|proto.MayExec, req.Dirdata); err != nil {
-		return nil, err
-	}
 	if err := checkName(req.Name); err != nil {
 		return nil, err
 	}
@@ -42,7 +39,7 @@ func (s *Server) rmDirent(q *query, req *proto.RmDirentReq) (proto.Response, err
 	if err != nil {
 		return nil, err
 	}
-	err = s.store.Update(func(tx *store.Tx) error { return s.unlink(tx, u) })
+	err = s.update(q, func(tx *store.Tx) error { return s.unlink(tx, u) })
 	leave()
 	if err != nil {
 		return nil, err

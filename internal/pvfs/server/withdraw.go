@@ -106,12 +106,24 @@ func (s *Server) withdrawn(c rights.Capability) bool {
 // issuedOpen ends the issuer of a capability for an open file.
 const issuedOpen = " open"
 
-// issuerOf is the Issuer field of a new capability.
+// issuerMax is the length limit of an issuer, bytes.
+const issuerMax = 127
+
+// issuerOf is the Issuer field of a new capability: the server, the time, the user and as many of its groups as there is room for,
+// and whether it is for an open file.
 func (s *Server) issuerOf(is rights.Issue) string {
-	b := make([]byte, 0, len(issuerPrefix)+len(s.cfg.Alias)+32)
+	b := make([]byte, 0, issuerMax)
 	b = append(append(b, issuerPrefix...), s.cfg.Alias...)
 	b = strconv.AppendInt(append(b, ' '), is.At, 10)
 	b = strconv.AppendUint(append(b, ' '), uint64(is.User), 10)
+	between := byte(':')
+	for _, g := range is.Groups {
+		more := strconv.AppendUint(append(b, between), uint64(g), 10)
+		if len(more)+len(issuedOpen) > issuerMax {
+			break
+		}
+		b, between = more, ','
+	}
 	if is.Open {
 		b = append(b, issuedOpen...)
 	}
@@ -129,12 +141,26 @@ func (s *Server) issueOf(c *proto.Capability) rights.Issue {
 	alias, rest, _ := strings.Cut(text, " ")
 	when, whom, _ := strings.Cut(rest, " ")
 	is.Server = s.fs.Index(alias)
+	whom, list, more := strings.Cut(whom, ":")
 	at, err := strconv.ParseInt(when, 10, 64)
 	user, err2 := strconv.ParseUint(whom, 10, 32)
-	if err == nil && err2 == nil {
-		is.At, is.User, is.Known = at, uint32(user), true
+	groups, ok := ids(list)
+	if err == nil && err2 == nil && ok == more {
+		is.At, is.User, is.Groups, is.Known = at, uint32(user), groups, true
 	}
 	return is
+}
+
+// ids parses a list of IDs with commas between them.
+func ids(list string) (all []uint32, ok bool) {
+	for text := range strings.SplitSeq(list, ",") {
+		id, err := strconv.ParseUint(text, 10, 32)
+		if err != nil {
+			return nil, false
+		}
+		all = append(all, uint32(id))
+	}
+	return all, true
 }
 
 // noteNarrowed records in a transaction of a query that the query reduces rights to an object. withdraw must follow.

@@ -63,6 +63,75 @@ const (
 // noMirrors is the only value that mirrorName accepts.
 var noMirrors = []byte{100, 0, 0, 0}
 
+// What extended attributes need.
+const xattrText = "set attributes; for trusted. and security. administer"
+
+// xattrRights are the rights that a change of extended attributes needs.
+func xattrRights(req proto.Request) (proto.OpMask, error) {
+	var names []string
+	switch r := req.(type) {
+	case *proto.SetEattrReq:
+		names = r.Keys
+	case *proto.DelEattrReq:
+		names = []string{r.Key}
+	case *proto.AtomicEattrReq:
+		names = r.Keys
+	}
+	return rights.ToSetXattrs(names), nil
+}
+
+// xattrsSet is what SETEATTR needs. One with an order for a scrub is for administrators.
+func xattrsSet() need {
+	n := object(objectName, func(r *proto.SetEattrReq) proto.Handle { return r.Handle }).byRequest(xattrText+"; for a new directory's hints create in its parent", xattrRights)
+	shown := n.shown
+	n.shown = func(s *Server, q *query, objects []proto.Handle) error {
+		req := q.req.(*proto.SetEattrReq)
+		if isScrubOrder(req) {
+			return s.mayAdminister(q)
+		}
+		err := shown(s, q, objects)
+		if err != nil && s.inherits(q, req) {
+			q.inherits, err = true, nil
+		}
+		return err
+	}
+	return n
+}
+
+// xattrsRead is what GETEATTR needs. Some keys are no attributes: the state of a scrub, for administrators; damage in
+// a file's bytes, for whoever may read it; and facts, for servers.
+func xattrsRead() need {
+	n := object(objectName, func(r *proto.GetEattrReq) proto.Handle { return r.Handle }).known()
+	n.rights = "on a strict server: read for user., administer for trusted."
+	n.shown = func(s *Server, q *query, objects []proto.Handle) error {
+		req := q.req.(*proto.GetEattrReq)
+		if len(req.Keys) == 1 {
+			if _, scrub := proto.ParseScrubKey(req.Keys[0]); scrub {
+				return s.mayAdminister(q)
+			}
+			switch req.Keys[0] {
+			case proto.DamageKey:
+				return q.mayIO(objects, proto.MayRead)
+			case proto.FactsKey:
+				return s.maySend(q, servers)
+			}
+		}
+		if !s.cfg.Strict {
+			return nil
+		}
+		if q.Shows.Proof == rights.Nothing {
+			return proto.EACCES
+		}
+		for _, name := range req.Keys {
+			if err := q.may(rights.ToReadXattr(name), objects...); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return n
+}
+
 // missing is the status of an attribute that does not exist, as stock servers return it.
 func missing(err error) error {
 	if proto.StatusOf(err) == proto.ENODATA {
@@ -92,21 +161,23 @@ func (s *Server) getEattr(q *query, req *proto.GetEattrReq) (*proto.GetEattrResp
 		return nil, proto.EINVAL
 	}
 	if from, ok := proto.ParseScrubKey(req.Keys[0]); ok && n == 1 {
-		return s.reportScrub(q, from)
+		return s.reportScrub(from)
 	}
-	if n == 1 && req.Keys[0] == proto.DamageKey {
-		return s.damageOf(q, req.Handle)
+	if n == 1 {
+		switch req.Keys[0] {
+		case proto.DamageKey:
+			return s.damageOf(req.Handle)
+		case proto.FactsKey:
+			return s.tellFacts(q, req.Handle)
+		}
 	}
 	for _, name := range req.Keys {
 		if err := readable(name); err != nil {
 			return nil, err
 		}
-		if err := s.mustShow(q, rights.ToReadXattr(name), req.Handle); err != nil {
-			return nil, err
-		}
 	}
 	resp := &proto.GetEattrResp{}
-	err := s.store.View(func(tx *store.Tx) error {
+	err := s.view(q, func(tx *store.Tx) error {
 		o, err := tx.Get(req.Handle)
 		if err == nil {
 			resp.Values, resp.Errors, err = readXattrs(tx, req.Handle, &o, req.Keys, req.Sizes)
@@ -145,14 +216,11 @@ func readXattrs(tx *store.Tx, h proto.Handle, o *store.Object, names []string, s
 
 // setEattr sets extended attributes, all or none.
 func (s *Server) setEattr(q *query, req *proto.SetEattrReq) (*proto.SetEattrResp, error) {
-	if len(req.Keys) == 1 && req.Keys[0] == proto.ScrubKey && len(req.Values) == 1 {
-		return s.orderScrub(q, req.Values[0])
+	if isScrubOrder(req) {
+		return s.orderScrub(req.Values[0])
 	}
 	mode := store.XattrMode(req.Flags)
-	if err := q.may(rights.ToSetXattrs(req.Keys), req.Handle); err != nil {
-		if !s.inherits(q, req) {
-			return nil, err
-		}
+	if q.inherits {
 		mode = store.XattrCreate
 	}
 	n := len(req.Keys)
@@ -164,7 +232,7 @@ func (s *Server) setEattr(q *query, req *proto.SetEattrReq) (*proto.SetEattrResp
 			return nil, err
 		}
 	}
-	err := s.store.Update(func(tx *store.Tx) error {
+	err := s.update(q, func(tx *store.Tx) error {
 		for i, name := range req.Keys {
 			if err := tx.SetXattr(req.Handle, name, req.Values[i], mode); err != nil {
 				return missing(err)
@@ -213,6 +281,9 @@ func (s *Server) changed(tx *store.Tx, q *query, h proto.Handle, names ...string
 // inherits reports whether a query gives a new directory the hints of its parent. Stock clients show the parent's capability for
 // that.
 func (s *Server) inherits(q *query, req *proto.SetEattrReq) bool {
+	if len(req.Keys) == 0 {
+		return false
+	}
 	for _, name := range req.Keys {
 		switch name {
 		case "user.pvfs2.num_dfiles", "user.pvfs2.dist_name", "user.pvfs2.dist_params":
@@ -224,24 +295,16 @@ func (s *Server) inherits(q *query, req *proto.SetEattrReq) bool {
 	if near == 0 || q.may(proto.MaySetAttr|proto.MayCreate, near) != nil {
 		return false
 	}
-	child := false
-	err := s.store.View(func(tx *store.Tx) error {
-		o, err := tx.Get(req.Handle)
-		child = o.Type == proto.TypeDirectory && o.Parent == near
-		return err
-	})
-	return err == nil && child
+	o, err := s.object(req.Handle)
+	return err == nil && o.Type == proto.TypeDirectory && o.Parent == near
 }
 
 // delEattr removes an extended attribute.
 func (s *Server) delEattr(q *query, req *proto.DelEattrReq) (*proto.DelEattrResp, error) {
-	if err := q.may(rights.ToSetXattrs([]string{req.Key}), req.Handle); err != nil {
-		return nil, err
-	}
 	if len(req.Key) > proto.MaxName || strings.HasPrefix(req.Key, systemSpace) {
 		return nil, proto.EINVAL
 	}
-	err := s.store.Update(func(tx *store.Tx) error {
+	err := s.update(q, func(tx *store.Tx) error {
 		if t, err := tx.Type(req.Handle); err != nil || t == proto.TypeNone {
 			return orENOENT(err)
 		}
@@ -265,14 +328,11 @@ func orENOENT(err error) error {
 
 // listEattr lists names of extended attributes, the server's own first. tokenSystem marks a token among these.
 func (s *Server) listEattr(q *query, req *proto.ListEattrReq) (*proto.ListEattrResp, error) {
-	if err := s.mustShow(q, 0, req.Handle); err != nil {
-		return nil, err
-	}
 	if len(req.Sizes) > proto.MaxXattrs {
 		return nil, proto.EINVAL
 	}
 	resp := &proto.ListEattrResp{}
-	err := s.store.View(func(tx *store.Tx) error {
+	err := s.view(q, func(tx *store.Tx) error {
 		o, err := tx.Get(req.Handle)
 		if err != nil {
 			return err
@@ -347,9 +407,6 @@ const (
 // atomicEattr changes extended attributes in one step, and returns their previous values. It leaves an attribute unchanged that
 // does not exist, or that is not a number where one is needed.
 func (s *Server) atomicEattr(q *query, req *proto.AtomicEattrReq) (*proto.AtomicEattrResp, error) {
-	if err := q.may(rights.ToSetXattrs(req.Keys), req.Handle); err != nil {
-		return nil, err
-	}
 	n := len(req.Keys)
 	if n < 1 || n > proto.MaxXattrs || len(req.Values) != n || len(req.Sizes) != n {
 		return nil, proto.EINVAL
@@ -368,7 +425,7 @@ func (s *Server) atomicEattr(q *query, req *proto.AtomicEattrReq) (*proto.Atomic
 		}
 	}
 	resp := &proto.AtomicEattrResp{}
-	err := s.store.Update(func(tx *store.Tx) error {
+	err := s.update(q, func(tx *store.Tx) error {
 		o, err := tx.Get(req.Handle)
 		if err != nil {
 			return err

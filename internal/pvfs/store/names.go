@@ -63,6 +63,9 @@ func unsealNamed(key, record []byte) (name, value []byte, err error) {
 // find looks for a name below a handle. It returns the key and the value (a view). If there is no such name, the value is nil and
 // the key is the slot that the name would take; the key is nil too if no slot is free.
 func (t *Tx) find(table int, h proto.Handle, name string) (key, value []byte, err error) {
+	if err := t.reaches("find", h); err != nil {
+		return nil, nil, err
+	}
 	first := t.s.slotOf(name)
 	c := t.table(table).Cursor()
 	free := first
@@ -116,6 +119,9 @@ func (t *Tx) page(table int, h proto.Handle, token uint64, limit int, add func(n
 	}
 	if token&uint64(slotTop) == 0 && token != 0 && token != proto.TokenStart || token >= uint64(slotEnd) {
 		return 0, syscall.EINVAL
+	}
+	if err := t.reaches("list", h); err != nil {
+		return 0, err
 	}
 	next = proto.TokenEnd
 	n, last := 0, token
@@ -171,7 +177,9 @@ func (t *Tx) Lookup(dirdata proto.Handle, name string) (proto.Handle, error) {
 	if value == nil {
 		return 0, faultName("lookup", dirdata, name, syscall.ENOENT)
 	}
-	return valueHandle(value)
+	h, err := valueHandle(value)
+	t.extend(h)
+	return h, err
 }
 
 // Link adds an entry to a dirdata object. EEXIST; ENOENT or ENOTDIR if it is not a dirdata object; EINVAL, ENAMETOOLONG.
@@ -180,6 +188,9 @@ func (t *Tx) Link(dirdata proto.Handle, name string, h proto.Handle) error {
 		return err
 	}
 	if err := checkEntry("link", dirdata, name); err != nil {
+		return err
+	}
+	if err := t.reaches("link", h); err != nil {
 		return err
 	}
 	d, err := t.dirCounter(dirdata)
@@ -209,6 +220,9 @@ func (t *Tx) Unlink(dirdata proto.Handle, name string) (proto.Handle, error) {
 
 // Relink makes an entry refer to another object and returns the previous one. ENOENT.
 func (t *Tx) Relink(dirdata proto.Handle, name string, h proto.Handle) (proto.Handle, error) {
+	if err := t.reaches("link", h); err != nil {
+		return 0, err
+	}
 	return t.alter("relink", dirdata, name, 0, func(key []byte) error {
 		return t.put(tEntries, key, sealNamed(key, name, handleValue(h)))
 	})
@@ -237,6 +251,7 @@ func (t *Tx) alter(op string, dirdata proto.Handle, name string, entries int64, 
 		return 0, err
 	}
 	t.change(d, entries)
+	t.extend(h)
 	return h, nil
 }
 
@@ -262,6 +277,10 @@ func (t *Tx) Entries(dirdata proto.Handle, token uint64, limit int) (entries []p
 // yields an error, and goes on with the next.
 func (t *Tx) AllEntries(dirdata proto.Handle) iter.Seq2[proto.DirEntry, error] {
 	return func(yield func(proto.DirEntry, error) bool) {
+		if err := t.reaches("list", dirdata); err != nil {
+			yield(proto.DirEntry{}, err)
+			return
+		}
 		t.scan(tEntries, dirdata, 0, func(_ slot, name, value []byte, err error) bool {
 			if err != nil {
 				return yield(proto.DirEntry{}, err)

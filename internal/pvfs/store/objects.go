@@ -20,12 +20,18 @@ type Object struct {
 
 // Get returns an object. ENOENT: there is none.
 func (t *Tx) Get(h proto.Handle) (Object, error) {
+	if err := t.reaches("get", h); err != nil {
+		return Object{}, err
+	}
 	key := handleKey(h)
 	record := t.table(tObjects).Get(key)
 	if record == nil {
 		return Object{}, fault("get", h, syscall.ENOENT)
 	}
-	return t.read(h, key, record)
+	o, err := t.read(h, key, record)
+	t.extend(o.Datafiles...)
+	t.extend(o.DistDir.Dirdata...)
+	return o, err
 }
 
 func (t *Tx) read(h proto.Handle, key, record []byte) (Object, error) {
@@ -53,6 +59,9 @@ func (t *Tx) read(h proto.Handle, key, record []byte) (Object, error) {
 
 // Type returns an object's type, or TypeNone if it does not exist. It is faster than Get.
 func (t *Tx) Type(h proto.Handle) (proto.ObjType, error) {
+	if err := t.reaches("get", h); err != nil {
+		return 0, err
+	}
 	key := handleKey(h)
 	record := t.table(tObjects).Get(key)
 	if record == nil {
@@ -119,6 +128,7 @@ func validType(typ proto.ObjType) bool {
 }
 
 func (t *Tx) insert(h proto.Handle, o Object) error {
+	t.extend(h)
 	if err := t.write(h, &o); err != nil {
 		return err
 	}

@@ -185,6 +185,9 @@ func unsealDir(key, record []byte) (d DirState, err error) {
 
 // Dir returns the number of entries of a dirdata object, and their version. ENOENT, ENOTDIR.
 func (t *Tx) Dir(dirdata proto.Handle) (DirState, error) {
+	if err := t.reaches("dir", dirdata); err != nil {
+		return DirState{}, err
+	}
 	if t.w != nil {
 		if d := t.w.dirs[dirdata]; d != nil && !d.gone {
 			return d.DirState, nil

@@ -69,6 +69,7 @@ type Stats struct {
 	MetaHandlesUsed, DataHandlesUsed uint64
 	Updates, Commits                 uint64 // since Open: calls that succeeded, and database transactions that they took
 	SyncFailures                     uint64 // since Open: failed syncs
+	Beyond                           uint64 // since Open: uses of objects that a request had not declared, see Tx.Within
 	DamagedReads                     uint64 // since Open: blocks that did not match their checksums
 	Resummed                         uint64 // since Open: blocks that got a new checksum because a power loss had left the old one in doubt
 	Marked                           int    // datafiles that may have lost bytes: a sync failed, and the bytes were not written again
@@ -100,6 +101,7 @@ type Store struct {
 	updates, commits atomic.Uint64
 	syncFailures     atomic.Uint64
 	damage           damage
+	beyond           atomic.Uint64
 	resummed         atomic.Uint64 // blocks that got a new checksum because a power loss had left the old one in doubt
 
 	syncMu          sync.Mutex            // held while the database is synced, except by a commit that is not durable
@@ -439,7 +441,7 @@ func (s *Store) Stats() Stats {
 		Objects: make(map[proto.ObjType]int64, typesMax), Entries: now.entries,
 		Updates: s.updates.Load(), Commits: s.commits.Load(),
 		SyncFailures: s.syncFailures.Load(), Marked: s.files.countMarks(),
-		DamagedReads: s.damagedReads(), Resummed: s.resummed.Load(),
+		Beyond: s.beyond.Load(), DamagedReads: s.damagedReads(), Resummed: s.resummed.Load(),
 	}
 	for i, n := range now.objects {
 		st.Objects[proto.ObjType(1<<i)] = n

@@ -18,6 +18,7 @@ type Tx struct {
 	tx      *bolt.Tx
 	buckets [tables]*bolt.Bucket
 	w       *batch // nil in a View
+	reach   *reach // see Within
 }
 
 // A batch is the common state of the updates in one database transaction.
