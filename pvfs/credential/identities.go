@@ -134,6 +134,34 @@ func (ids *Identities) Allow(client string, c *proto.Credential) error {
 	return ErrUser
 }
 
+// ChangedFor returns the users for whom some client may act by one of two files and not by the other. everybody: they cannot be
+// listed. Either may be nil, by which every client may act for everybody.
+func ChangedFor(was, is *Identities) (users []uint32, everybody bool) {
+	if was == nil || is == nil {
+		return nil, was != is
+	}
+	for _, pair := range [][2]*Identities{{was, is}, {is, was}} {
+		for client, scopes := range pair[0].clients {
+			others := pair[1].clients[client]
+			for _, s := range scopes {
+				switch {
+				case slices.ContainsFunc(others, s.equal):
+				case s.every:
+					return nil, true
+				default:
+					users = append(users, s.user)
+				}
+			}
+		}
+	}
+	slices.Sort(users)
+	return slices.Compact(users), false
+}
+
+func (s scope) equal(is scope) bool {
+	return s.every == is.every && s.root == is.root && s.user == is.user && slices.Equal(s.groups, is.groups)
+}
+
 // User returns the user and the groups on a line with a UID that the file has for a client. This is the user of a certificate
 // that does not name one. Lines for several users do not count. others: the lines of * count as well.
 func (ids *Identities) User(client string, others bool) (uid uint32, groups []uint32, ok bool) {

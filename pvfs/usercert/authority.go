@@ -5,6 +5,7 @@ import (
 	"crypto"
 	"crypto/rsa"
 	"crypto/sha1" //nolint:gosec // stock servers sign certificates with it
+	"crypto/sha256"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -37,6 +38,14 @@ type Authority struct {
 	cert   *x509.Certificate
 	public *rsa.PublicKey
 	key    *rsa.PrivateKey // nil: it only verifies
+}
+
+// Fingerprint is a text that only the same certificate has. Nil has one, too.
+func (a *Authority) Fingerprint() string {
+	if a == nil {
+		return ""
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(a.cert.Raw))
 }
 
 // User is the user of a certificate.

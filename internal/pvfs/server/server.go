@@ -160,6 +160,11 @@ func newServer(cfg Config, serves bool) (*Server, error) {
 			return nil, err
 		}
 	}
+	if serves {
+		if err := s.keepRules(first); err != nil {
+			return nil, fmt.Errorf("server: the rules of the run before: %w", err)
+		}
+	}
 	s.rules.Store(first)
 	if err := s.loadWithdrawals(); err != nil {
 		return nil, fmt.Errorf("server: the rights that were withdrawn: %w", err)

@@ -97,6 +97,9 @@ func (w *withdrawals) void(h proto.Handle, c rights.Issue) bool {
 
 // withdrawn reports whether a client's capability, whose signature was verified, is void.
 func (s *Server) withdrawn(c rights.Capability) bool {
+	if s.rules.Load().void.has(c.Issue) {
+		return true
+	}
 	if !s.withdrawals.some.Load() || len(c.Handles) == 0 {
 		return false
 	}
