@@ -16,15 +16,24 @@ var toSet = []struct {
 // datafiles of a metafile, its capability would give them rights to the bytes of other files.
 const fixed = proto.AttrDist | proto.AttrDatafiles | proto.AttrMirror
 
+// Fresh says whether an object is a symlink that BATCH_CREATE made for a client, which sends the target only now. The client's
+// capability gives no right to it, because it was not there when the directory's was issued.
+type Fresh uint8
+
+// The kinds of objects.
+const (
+	NotFresh       Fresh = iota
+	FreshOfOwner         // who made it is its owner
+	FreshOfAnybody       // who made it is not known, because nothing is signed
+)
+
 // SetAttr decides about a SETATTR, and fills in the owner, group and mode that result where they differ from the request: of
-// the credential where it names none, and without the bits that set a user or group where POSIX takes them away. fresh: the
-// object is a symlink that was made for a client, which sends the target only now; the client's capability gives no right to
-// it, since it had no owner.
-func SetAttr(asker Asker, o Object, fresh bool, a proto.Attr) (proto.Attr, error) {
+// the credential where it names none, and without the bits that set a user or group where POSIX takes them away.
+func SetAttr(asker Asker, o Object, fresh Fresh, a proto.Attr) (proto.Attr, error) {
 	if a.Mask&fixed != 0 {
 		return a, proto.EPERM
 	}
-	if fresh && !asker.Server() {
+	if fresh != NotFresh && !asker.Server() {
 		a = ownByDefault(a)
 	}
 	if a.Mask&proto.AttrUID != 0 && a.Owner == Anybody {
@@ -42,7 +51,7 @@ func SetAttr(asker Asker, o Object, fresh bool, a proto.Attr) (proto.Attr, error
 	if a.Mask&proto.AttrDistDir != 0 {
 		return a, proto.EPERM
 	}
-	if !fresh {
+	if fresh == NotFresh {
 		for _, r := range toSet {
 			if a.Mask&r.attr != 0 && asker.Shows.Mask&r.rights == 0 {
 				return a, proto.EACCES
@@ -50,6 +59,9 @@ func SetAttr(asker Asker, o Object, fresh bool, a proto.Attr) (proto.Attr, error
 		}
 	}
 	if !asker.Administrator() && !asker.Who.Root() {
+		if fresh == FreshOfOwner && o.Owner != asker.Who.UID {
+			return a, proto.EPERM
+		}
 		if err := own(asker.Who, o, fresh, a); err != nil {
 			return a, err
 		}
@@ -71,17 +83,17 @@ func ownByDefault(a proto.Attr) proto.Attr {
 
 // own checks a change of owner and group by a user other than root: the user may not give an object away, and may change the
 // group only to one of its own.
-func own(who Identity, o Object, fresh bool, a proto.Attr) error {
+func own(who Identity, o Object, fresh Fresh, a proto.Attr) error {
 	if a.Mask&(proto.AttrUID|proto.AttrGID) == 0 {
 		return nil
 	}
-	if !fresh && o.Owner != who.UID {
+	if fresh == NotFresh && o.Owner != who.UID {
 		return proto.EPERM
 	}
 	if a.Mask&proto.AttrUID != 0 && a.Owner != who.UID {
 		return proto.EPERM
 	}
-	if a.Mask&proto.AttrGID != 0 && (fresh || a.Group != o.Group) && !who.In(a.Group) {
+	if a.Mask&proto.AttrGID != 0 && (fresh != NotFresh || a.Group != o.Group) && !who.In(a.Group) {
 		return proto.EPERM
 	}
 	return nil

@@ -50,7 +50,7 @@ func changes() (all []proto.Attr) {
 
 // wrongChange says what is wrong with what a change came to; "" if nothing is.
 func wrongChange(o Object, who Identity, a proto.Attr) string {
-	got, err := SetAttr(shows(who, o), o, false, a)
+	got, err := SetAttr(shows(who, o), o, NotFresh, a)
 	root := who.Root()
 	switch {
 	case root && err != nil:
@@ -105,13 +105,13 @@ func TestWhatNobodySets(t *testing.T) {
 	root := Identity{0, []uint32{0}}
 	for _, fixed := range []proto.AttrMask{proto.AttrDist, proto.AttrDatafiles, proto.AttrMirror} {
 		for _, asker := range []Asker{shows(root, o), {Shows: Capability{Proof: Server, Mask: proto.MayAll}}} {
-			_, err := SetAttr(asker, o, false, proto.Attr{Mask: fixed})
+			_, err := SetAttr(asker, o, NotFresh, proto.Attr{Mask: fixed})
 			require.Equal(t, proto.EPERM, err)
 		}
 	}
-	_, err := SetAttr(shows(root, o), o, false, proto.Attr{Mask: proto.AttrDistDir})
+	_, err := SetAttr(shows(root, o), o, NotFresh, proto.Attr{Mask: proto.AttrDistDir})
 	require.Equal(t, proto.EPERM, err)
-	_, err = SetAttr(Asker{Shows: Capability{Proof: Server, Mask: proto.MayAll}}, o, false, proto.Attr{Mask: proto.AttrDistDir})
+	_, err = SetAttr(Asker{Shows: Capability{Proof: Server, Mask: proto.MayAll}}, o, NotFresh, proto.Attr{Mask: proto.AttrDistDir})
 	require.NoError(t, err)
 	for attr, needs := range map[proto.AttrMask]proto.OpMask{
 		proto.AttrUID: proto.MaySetAttr, proto.AttrGID: proto.MaySetAttr, proto.AttrPerm: proto.MaySetAttr, proto.AttrTarget: proto.MaySetAttr,
@@ -121,7 +121,7 @@ func TestWhatNobodySets(t *testing.T) {
 		for _, right := range allRights {
 			asker := shows(Identity{alice, []uint32{staff}}, o)
 			asker.Shows.Mask = right
-			_, err := SetAttr(asker, o, false, proto.Attr{Mask: attr, Owner: alice, Group: staff, Perms: 0o600})
+			_, err := SetAttr(asker, o, NotFresh, proto.Attr{Mask: attr, Owner: alice, Group: staff, Perms: 0o600})
 			require.Equal(t, needs&right != 0, err == nil, "attribute %b with %b: %v", attr, right, err)
 		}
 	}
@@ -129,7 +129,7 @@ func TestWhatNobodySets(t *testing.T) {
 
 // TestFreshSymlinkIsItsMakers: a symlink whose target is still to come is given to nobody else.
 func TestFreshSymlinkIsItsMakers(t *testing.T) {
-	fresh := Object{Type: proto.TypeSymlink}
+	fresh := Object{Type: proto.TypeSymlink, Owner: alice}
 	who := Identity{alice, []uint32{staff, ops}}
 	for _, c := range []struct {
 		a    proto.Attr
@@ -140,7 +140,13 @@ func TestFreshSymlinkIsItsMakers(t *testing.T) {
 		{proto.Attr{Mask: proto.AttrTarget | proto.AttrUID, Owner: bob}, proto.EPERM},
 		{proto.Attr{Mask: proto.AttrTarget | proto.AttrGID, Group: wheel}, proto.EPERM},
 	} {
-		a, err := SetAttr(Asker{Who: who, Shows: Capability{Proof: Client}}, fresh, true, c.a)
+		for _, other := range []Identity{{bob, []uint32{staff}}, {0xfffffffe, []uint32{0}}, {}} {
+			_, err := SetAttr(Asker{Who: other, Shows: Capability{Proof: Client}}, fresh, FreshOfOwner, c.a)
+			require.Error(t, err, "somebody who knows the handle")
+		}
+		_, err := SetAttr(Asker{Who: who, Shows: Capability{Proof: Client}}, Object{Type: proto.TypeSymlink}, FreshOfAnybody, c.a)
+		require.Equal(t, c.want, err)
+		a, err := SetAttr(Asker{Who: who, Shows: Capability{Proof: Client}}, fresh, FreshOfOwner, c.a)
 		require.Equal(t, c.want, err)
 		if err == nil {
 			require.EqualValues(t, alice, a.Owner)

@@ -27,6 +27,7 @@ func (s *Server) batchCreate(q *query, req *proto.BatchCreateReq) (*proto.BatchC
 	o := store.Object{Attr: proto.Attr{Type: req.Type, Mask: proto.AttrCommon}}
 	if q.Shows.Proof == rights.Client {
 		o.Parent = q.near()
+		o.Owner = q.Shows.Issue.User // nobody else may say where it points to
 	}
 	resp := &proto.BatchCreateResp{}
 	err := s.update(q, func(tx *store.Tx) error {

@@ -11,6 +11,10 @@ func (s *Server) setAttr(q *query, req *proto.SetAttrReq) (*proto.SetAttrResp, e
 	if req.Attr.Mask&proto.AttrDistDir != 0 && req.Attr.Type == proto.TypeDirdata {
 		defer s.locks.alone(req.Handle)() // it may be dividing now
 	}
+	if req.Attr.Mask&settable == 0 && !q.Server() {
+		_, err := s.object(req.Handle)
+		return &proto.SetAttrResp{}, err
+	}
 	var made proto.Handle
 	err := s.update(q, func(tx *store.Tx) error {
 		o, err := tx.Get(req.Handle)
@@ -21,7 +25,7 @@ func (s *Server) setAttr(q *query, req *proto.SetAttrReq) (*proto.SetAttrResp, e
 		if o.Type != proto.TypeNone && a.Type != proto.TypeNone && o.Type != a.Type {
 			return proto.EACCES
 		}
-		if a, err = rights.SetAttr(q.Asker, rightsTo(&o), isFresh(&o), a); err != nil {
+		if a, err = rights.SetAttr(q.Asker, rightsTo(&o), s.fresh(&o), a); err != nil {
 			return err
 		}
 		if err := s.apply(q, &o, &a); err != nil {
@@ -30,7 +34,7 @@ func (s *Server) setAttr(q *query, req *proto.SetAttrReq) (*proto.SetAttrResp, e
 		if err := s.applyNotice(tx, q, &o); err != nil {
 			return err
 		}
-		if !q.Server() && !isFresh(&before) && rights.Narrows(rightsTo(&before), rightsTo(&o)) {
+		if !q.Server() && s.fresh(&before) == rights.NotFresh && rights.Narrows(rightsTo(&before), rightsTo(&o)) {
 			if err := s.noteNarrowed(tx, q, &o); err != nil {
 				return err
 			}
@@ -45,11 +49,20 @@ func (s *Server) setAttr(q *query, req *proto.SetAttrReq) (*proto.SetAttrResp, e
 	return &proto.SetAttrResp{}, nil
 }
 
-// isFresh reports whether an object is a symlink that BATCH_CREATE made for a client, which sends the target only now. The
-// client's capability gives no right to it, since it had no owner.
-func isFresh(o *store.Object) bool {
-	return o.Type == proto.TypeSymlink && o.Owner == 0 && o.Perms == 0 && o.Target == ""
+// fresh says whether an object is a symlink that BATCH_CREATE made for a client, which sends the target only now.
+func (s *Server) fresh(o *store.Object) rights.Fresh {
+	switch {
+	case o.Type != proto.TypeSymlink || o.Perms != 0 || o.Target != "":
+		return rights.NotFresh
+	case s.signs():
+		return rights.FreshOfOwner
+	}
+	return rights.FreshOfAnybody
 }
+
+// settable are the attributes that SETATTR changes. A request that names none of them changes nothing, but can be a notice.
+const settable = proto.AttrUID | proto.AttrGID | proto.AttrPerm | proto.AttrATime | proto.AttrATimeSet | proto.AttrMTime | proto.AttrMTimeSet |
+	proto.AttrCTime | proto.AttrTarget | proto.AttrDistDir | proto.AttrDist | proto.AttrDatafiles | proto.AttrMirror
 
 // apply changes an object as the attributes say.
 func (s *Server) apply(q *query, o *store.Object, a *proto.Attr) error {
