@@ -42,6 +42,9 @@ func (s *Server) prepare(ctx context.Context, peer bmi.Addr, h *proto.Header, re
 	if q.Server() {
 		from = "" // rules for clients do not apply to servers
 	}
+	if err := s.checkHolder(q, from); err != nil {
+		return nil, nil, err
+	}
 	if !rules.trustedPort(from) {
 		s.refusals.Note(refusal.Network, from, "operation", int32(code))
 		return nil, nil, proto.EACCES

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/refusal"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/rights"
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/credential"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
@@ -58,6 +59,30 @@ func (s *Server) authenticate(q *query, c *proto.Credential, from string) error 
 		return nil
 	}
 	return s.refused(err, from, "issuer", c.Issuer, "uid", c.User)
+}
+
+// checkHolder checks that a client may act for the user of its capability, where the network method knows who the client is. Where
+// clients prove it by keys or certificates, only requests with a credential do. EPERM.
+func (s *Server) checkHolder(q *query, from string) error {
+	is, r := q.Shows.Issue, q.rules
+	if q.Shows.Proof != rights.Client || !is.Known || from == "" || is.User == r.export.AnonUID || r.keys != nil || r.certs != nil {
+		return nil
+	}
+	var err error
+	of := &proto.Credential{User: is.User, Groups: is.Groups}
+	switch {
+	case q.user != nil:
+		err = checkUser(q, of)
+	case r.identities != nil:
+		var client string
+		if client, err = s.clientOf(q, of); err == nil {
+			err = r.identities.Allow(client, of)
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	return s.refused(err, from, "uid of the capability", is.User)
 }
 
 // refused counts a client that may not act for the user in its credential, logs that at a limited rate, and returns EPERM.
