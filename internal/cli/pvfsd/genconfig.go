@@ -51,6 +51,9 @@ For several servers genconfig also makes the key that they share, see pvfsd serv
 puts it in fs.key. With --insecure there is no protection: every program that can reach
 the servers can act as any user, root included.
 
+The root directory belongs to the user that runs the servers, and nobody else makes names in it. That user
+gives others their folders: pvfs mkdir /alice, then pvfs chown alice /alice.
+
 ` + exitHelp,
 		Example: `  pvfsd genconfig -o fs.conf tcp://server:3334
   pvfsd genconfig -o fs.conf 'io[01-10]=tcp://io[01-10]:3334'`,

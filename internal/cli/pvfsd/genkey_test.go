@@ -40,11 +40,14 @@ func TestKeysOfClients(t *testing.T) {
 		f, err := client.Mount(t.Context(), addresses[0]+"/pvfs2-fs", opt)
 		require.NoError(t, err)
 		defer func() { require.NoError(t, f.Close()) }()
-		return f.Mkdir(t.Context(), name, 0o700)
+		if err := f.Mkdir(t.Context(), name, 0o700); err != nil {
+			return err
+		}
+		return f.Chmod(t.Context(), name, 0o777)
 	}
 	require.NoError(t, mkdir("a", client.Options{Host: "node1", Key: key("node1")}))
 	user := &client.Identity{UID: 1000, Groups: []uint32{1000}}
-	require.NoError(t, mkdir("b", client.Options{Host: "node2", Key: key("node2"), User: user}))
+	require.NoError(t, mkdir("a/b", client.Options{Host: "node2", Key: key("node2"), User: user}))
 	for says, opt := range map[string]client.Options{
 		"this client has no key": {Host: "node1"},
 		"do not accept the key of this client, under the name C:node1":    {Host: "node1", Key: key("node2")},

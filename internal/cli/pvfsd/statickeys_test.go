@@ -56,6 +56,9 @@ func TestStaticKeysOfClients(t *testing.T) {
 			return err
 		}
 		defer func() { require.NoError(t, f.Close()) }()
+		if uid == 0 {
+			return f.Chmod(t.Context(), ".", 0o777)
+		}
 		if err := f.Mkdir(t.Context(), "d", 0o755); err != nil {
 			return err
 		}

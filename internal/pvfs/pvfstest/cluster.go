@@ -18,6 +18,7 @@ import (
 	_ "github.com/viaduct-hpc/viaduct/methods/tcp" // for servers' addresses
 	_ "github.com/viaduct-hpc/viaduct/methods/via" // likewise
 	"github.com/viaduct-hpc/viaduct/pvfs/config"
+	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
 // The methods that a cluster may run over.
@@ -54,6 +55,8 @@ type Options struct {
 	Unsigned bool
 	// Dir is the folder for the stores; "" is a temporary folder of the test, in memory unless Sync is set.
 	Dir string
+	// ClosedRoot leaves the root directory as a server makes it. Otherwise every user may make names in it.
+	ClosedRoot bool
 	// Sync keeps metadata durable. Without it, tests do not wait for the disk.
 	Sync bool
 }
@@ -122,7 +125,31 @@ func Start(tb testing.TB, opts Options) *Cluster {
 		c.Start(i)
 	}
 	c.WaitReady()
+	if !opts.ClosedRoot {
+		c.openRoot()
+	}
 	return c
+}
+
+// openRoot lets every user make names in the root directory, and its owner be root, as a stock server makes it.
+func (c *Cluster) openRoot() {
+	for i := range c.nodes {
+		c.check("open the root directory", c.Store(i).Update(func(tx *store.Tx) error {
+			for o, err := range tx.Objects() {
+				if err != nil {
+					return err
+				}
+				if o.Type == proto.TypeDatafile {
+					continue
+				}
+				o.Perms, o.Owner, o.Group = 0o777, 0, 0
+				if err := tx.Put(o.Handle, o); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+	}
 }
 
 // listen opens the endpoint of a server at an unused address.

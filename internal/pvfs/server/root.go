@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -12,7 +13,7 @@ import (
 
 const (
 	lostAndFound = "lost+found"
-	rootPerms    = 0777
+	rootPerms    = 0755
 
 	rootRecord  = "root"  // of the store: the root directory is as the configuration says
 	ownerRecord = "owner" // of the store: the server and file system that it belongs to
@@ -77,12 +78,13 @@ func (s *Server) insertRoot(tx *store.Tx) error {
 	return tx.SetRecord(rootRecord, []byte{1})
 }
 
-// newDirectory is the initial state of the root and of lost+found.
+// newDirectory is the initial state of the root and of lost+found. They belong to the server's user: root, or who tries a file
+// system out. Others get folders of their own.
 func (s *Server) newDirectory() store.Object {
 	now := s.clock().Unix()
 	return store.Object{
 		Attr: proto.Attr{
-			Type: proto.TypeDirectory, Mask: proto.AttrCommon, Perms: rootPerms,
+			Type: proto.TypeDirectory, Mask: proto.AttrCommon, Perms: rootPerms, Owner: s.euid, Group: uint32(os.Getegid()),
 			ATime: now, MTime: now, CTime: now,
 		},
 		Parent: s.fs.Root,
