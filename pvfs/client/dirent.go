@@ -90,9 +90,27 @@ func (f *FS) entry(ctx context.Context, dir *inode, name string, do func(h *prot
 	}
 }
 
+// shows is the hint with the capability for an object that is to get a name, if it is a file of the view's user and the capability
+// is known.
+func (f *FS) shows(h proto.Handle) proto.Hints {
+	n := f.table.peek(h)
+	if n == nil {
+		return nil
+	}
+	c, ok := n.grant(f.user, f.opt.Clock(), f.opt.AttrTime)
+	if !ok || c.Mask&proto.MaySetAttr == 0 || len(c.Signature) == 0 {
+		return nil
+	}
+	if hint, ok := proto.ShowsHint(&c); ok {
+		return proto.Hints{hint}
+	}
+	return nil
+}
+
 // crdirent makes an entry. EEXIST: the name exists.
 func (f *FS) crdirent(ctx context.Context, dir *inode, name string, h proto.Handle) error {
 	err := f.entry(ctx, dir, name, func(hd *proto.Header, dirdata proto.Handle) error {
+		hd.Hints = append(hd.Hints, f.shows(h)...)
 		req := &proto.CrDirentReq{Cred: f.cred(), Name: name, New: h, Dir: dir.handle, Dirdata: dirdata, FS: f.cfg.ID}
 		repeated, err := f.callTwice(ctx, dirdata, hd, req, &proto.CrDirentResp{})
 		if repeated && status(err) == proto.EEXIST && f.leadsTo(ctx, dir, name, h) {
@@ -149,6 +167,7 @@ func (f *FS) rmdirentOf(ctx context.Context, dir *inode, name string, object pro
 // chdirent makes an entry refer to another object and returns the previous one: 0 if that is not known.
 func (f *FS) chdirent(ctx context.Context, dir *inode, name string, h proto.Handle) (old proto.Handle, err error) {
 	err = f.entry(ctx, dir, name, func(hd *proto.Header, dirdata proto.Handle) error {
+		hd.Hints = append(hd.Hints, f.shows(h)...)
 		var resp proto.ChDirentResp
 		req := &proto.ChDirentReq{Name: name, New: h, Dirdata: dirdata, FS: f.cfg.ID}
 		repeated, err := f.callTwice(ctx, dirdata, hd, req, &resp)

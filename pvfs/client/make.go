@@ -210,17 +210,21 @@ func (f *FS) create(ctx context.Context, dir *inode, name string, perm fs.FileMo
 		attr.Dist = s.Dist
 		req := &proto.CreateReq{FS: f.cfg.ID, Cred: f.cred(), Attr: attr, Datafiles: int32(s.Datafiles), Layout: s.Layout}
 		resp = proto.CreateResp{}
-		_, err = f.exchange(ctx, server, f.making(h, group), req, &resp)
+		h = f.making(h, group)
+		h.Hints = append(h.Hints, proto.GivesHint())
+		_, err = f.exchange(ctx, server, h, req, &resp)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := f.name(ctx, dir, name, resp.Handle, resp.Attr.Datafiles); err != nil {
-		return nil, err
-	}
 	n := f.table.get(resp.Handle)
 	f.learnCreated(n, &attr, &resp)
+	if err := f.name(ctx, dir, name, resp.Handle, resp.Attr.Datafiles); err != nil {
+		n.changed()
+		f.put(n)
+		return nil, err
+	}
 	return n, nil
 }
 

@@ -43,6 +43,16 @@ func (t *table) get(h proto.Handle) *inode {
 	return n
 }
 
+// peek returns the inode of a handle, without a reference; nil if there is none.
+func (t *table) peek(h proto.Handle) *inode {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e, ok := t.all[h]; ok {
+		return e.Value.(*inode)
+	}
+	return nil
+}
+
 // retain takes one more reference.
 func (t *table) retain(n *inode) {
 	t.mu.Lock()

@@ -12,6 +12,7 @@ import (
 
 // create makes a file: a metafile and its datafiles. A file that may stay stuffed gets only the first datafile, on this server.
 func (s *Server) create(q *query, req *proto.CreateReq) (*proto.CreateResp, error) {
+	q.at = s.moment()
 	o, err := s.newObject(q, &req.Attr, proto.TypeMetafile)
 	if err != nil {
 		return nil, err
@@ -51,6 +52,11 @@ func (s *Server) create(q *query, req *proto.CreateReq) (*proto.CreateResp, erro
 	resp.Attr = o.Attr
 	resp.Attr.Hint = proto.DirHint{}
 	resp.Attr.Mask &= proto.AttrCommon | proto.AttrDatafiles | proto.AttrUnstuffed
+	if q.header.Hints.Gives() && s.signs() {
+		resp.Attr.Mask |= proto.AttrCapability
+		handles := append([]proto.Handle{resp.Handle}, o.Datafiles...)
+		resp.Attr.Capability = s.issue(q, false, rights.Of(rightsTo(&o), q.Who), handles)
+	}
 	return resp, nil
 }
 
