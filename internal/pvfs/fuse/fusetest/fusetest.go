@@ -34,5 +34,8 @@ var Try = sync.OnceValue(func() error {
 	if err != nil {
 		return err
 	}
-	return server.Unmount()
+	if err := server.Unmount(); err == nil {
+		return nil
+	}
+	return fuse.Detach(dir) // somebody has looked at it, and the kernel does not know yet that they have gone
 })
