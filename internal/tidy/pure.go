@@ -13,7 +13,7 @@ var purePackages = []string{
 	"matchbits", "peer", "internal/via/wire", "internal/via/bulk", "internal/via/flow", "internal/nic/udp/wire", "internal/nic/udp/reliable",
 	"internal/inbox", "internal/pieces", "internal/timers", "internal/mpi/core/wire", "mpi/rma/internal/wire", "mpi/rma/internal/epoch", "mpi/errclass",
 	"internal/mpi/launch/hosts", "internal/mpi/launch/tree", "internal/mpi/launch/tree/wire",
-	"mpi/internal/file/ranges", "mpi/internal/file/view", "mpi/internal/file/sieve", "mpi/internal/file/twophase", "mpi/checkpoint/internal/manifest", "mpi/checkpoint/internal/sums", "pvfs/config", "internal/pvfs/stripe", "internal/pvfs/datatype",
+	"mpi/internal/file/ranges", "mpi/internal/file/view", "mpi/internal/file/sieve", "mpi/internal/file/twophase", "mpi/checkpoint/internal/manifest", "mpi/checkpoint/internal/sums", "pvfs/config", "internal/pvfs/stripe", "internal/pvfs/datatype", "internal/pvfs/rights",
 }
 
 // pureImports are the only packages outside this module that they may import.
