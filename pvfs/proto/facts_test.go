@@ -22,7 +22,7 @@ func TestFacts(t *testing.T) {
 func TestUserHint(t *testing.T) {
 	uid, groups, ok := Hints{UserHint(1<<32-1, []uint32{5, 0})}.User()
 	require.True(t, ok)
-	require.EqualValues(t, 1<<32-1, uid)
+	require.Equal(t, uint32(1<<32-1), uid)
 	require.Equal(t, []uint32{5, 0}, groups)
 	for _, text := range []string{"", "1", "1 ", "1 x", "1 -1", "4294967296 1", "1" + strings.Repeat(" 1", MaxGroups+1)} {
 		_, _, ok := Hints{{Name: HintUser, Text: text}}.User()
