@@ -15,16 +15,25 @@ type Withdrawal struct {
 	Object Handle
 	At     int64  // capabilities for the object issued up to this time (ns, by its server's clock) are void
 	Owner  uint32 // the capabilities of this user stay valid: an owner can restore any right
+	Open   bool   // those for open files are void, too
 }
+
+// withdrawnOpen ends the text of a hint that has Open.
+const withdrawnOpen = " open"
 
 // Hint makes the hint.
 func (w Withdrawal) Hint() Hint {
-	return Hint{Name: HintWithdrawn, Text: fmt.Sprintf("%d %d %d", uint64(w.Object), w.At, w.Owner)}
+	text := fmt.Sprintf("%d %d %d", uint64(w.Object), w.At, w.Owner)
+	if w.Open {
+		text += withdrawnOpen
+	}
+	return Hint{Name: HintWithdrawn, Text: text}
 }
 
 // Withdrawal returns the contents of that hint.
 func (h Hints) Withdrawal() (w Withdrawal, ok bool) {
 	text, _ := h.ours(HintWithdrawn)
+	text, open := strings.CutSuffix(text, withdrawnOpen)
 	words := strings.Split(text, " ")
 	if len(words) != 3 {
 		return w, false
@@ -32,5 +41,5 @@ func (h Hints) Withdrawal() (w Withdrawal, ok bool) {
 	object, err := strconv.ParseUint(words[0], 10, 64)
 	at, err2 := strconv.ParseInt(words[1], 10, 64)
 	owner, err3 := strconv.ParseUint(words[2], 10, 32)
-	return Withdrawal{Handle(object), at, uint32(owner)}, err == nil && err2 == nil && err3 == nil
+	return Withdrawal{Handle(object), at, uint32(owner), open}, err == nil && err2 == nil && err3 == nil
 }

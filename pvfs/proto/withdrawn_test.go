@@ -9,7 +9,7 @@ import (
 )
 
 func TestWithdrawalHint(t *testing.T) {
-	for _, w := range []Withdrawal{{}, {1, 2, 3}, {1<<64 - 1, math.MaxInt64, math.MaxUint32}} {
+	for _, w := range []Withdrawal{{}, {Object: 1, At: 2, Owner: 3}, {1<<64 - 1, math.MaxInt64, math.MaxUint32, true}} {
 		sent := &Header{Hints: Hints{{Type: HintHandle, Value: 7}, MovesHint(3, 4), w.Hint()}}
 		got, _, err := ParseRequest(AppendRequest(nil, sent, &NoopReq{}))
 		require.NoError(t, err)
@@ -17,7 +17,8 @@ func TestWithdrawalHint(t *testing.T) {
 		assert.True(t, ok)
 		assert.Equal(t, w, is)
 	}
-	assert.Equal(t, "12 34 56", Withdrawal{12, 34, 56}.Hint().Text)
+	assert.Equal(t, "12 34 56", Withdrawal{12, 34, 56, false}.Hint().Text)
+	assert.Equal(t, "12 34 56 open", Withdrawal{12, 34, 56, true}.Hint().Text)
 	for _, bad := range []Hints{
 		nil,
 		{{Type: HintHandle, Value: 7}},

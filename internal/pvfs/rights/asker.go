@@ -32,6 +32,7 @@ type Issue struct {
 	Groups []uint32 // the first ones of User
 	Known  bool     // User and At are known; they are where capabilities are signed
 	Open   bool     // for an open file
+	SetsID bool     // for a file whose mode sets an ID, which a write ends
 }
 
 // Who is the user, as far as it is known.

@@ -69,3 +69,31 @@ func TestCapabilitiesGiveWhatTheySay(t *testing.T) {
 		require.Equal(t, proto.MayRead|proto.MayWrite, may)
 	}
 }
+
+// TestNarrows: whose rights a change takes away.
+func TestNarrows(t *testing.T) {
+	file := func(owner, group, mode uint32) Object {
+		return Object{Type: proto.TypeMetafile, Owner: owner, Group: group, Mode: mode}
+	}
+	for _, c := range []struct {
+		before, after Object
+		narrows, open bool
+	}{
+		{file(1, 1, 0o644), file(1, 1, 0o644), false, false},
+		{file(1, 1, 0o644), file(1, 1, 0o666), false, false},
+		{file(1, 1, 0o644), file(1, 1, 0o640), true, false},
+		{file(1, 1, 0o644), file(2, 1, 0o644), true, false},
+		{file(1, 1, 0o644), file(1, 2, 0o644), true, false},
+		{file(1, 1, 0o755), file(1, 1, 0o4755), true, true},
+		{file(1, 1, 0o755), file(1, 1, 0o2755), true, true},
+		{file(1, 1, 0o745), file(1, 1, 0o2745), false, false},
+		{file(1, 1, 0o4755), file(1, 1, 0o6755), false, false},
+		{file(1, 1, 0o4755), file(1, 1, 0o755), true, false},
+		{Object{Type: proto.TypeDatafile, Mode: 0o777}, Object{Type: proto.TypeDatafile}, false, false},
+		{Object{Type: proto.TypeDirectory, Mode: 0o777}, Object{Type: proto.TypeDirectory, Mode: 0o6777}, false, false},
+	} {
+		narrows, open := Narrows(c.before, c.after)
+		require.Equal(t, c.narrows, narrows, "%+v", c)
+		require.Equal(t, c.open, open, "%+v", c)
+	}
+}

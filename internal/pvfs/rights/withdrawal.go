@@ -1,5 +1,7 @@
 package rights
 
+import "github.com/viaduct-hpc/viaduct/pvfs/proto"
+
 // A Withdrawal takes back what capabilities for an object give, because some user's rights to it were reduced. All times
 // are moments of the object's server, ns.
 type Withdrawal struct {
@@ -23,8 +25,12 @@ func (w Withdrawal) Later(is Withdrawal) Withdrawal {
 	return Withdrawal{At: max(w.At, is.At), Ended: max(w.Ended, is.Ended), Owner: is.Owner}
 }
 
-// Narrows reports whether a change of an object reduces any user's rights to it.
-func Narrows(before, after Object) bool {
-	return whole(before.Type) &&
-		(before.Owner != after.Owner || before.Group != after.Group || before.Mode&^after.Mode != 0)
+// Narrows reports whether a change of an object reduces any user's rights to it. A mode that sets an ID from now on voids
+// capabilities that do not say so, those for open files included: with them, a write would leave the mode as it is.
+func Narrows(before, after Object) (narrows, open bool) {
+	if !whole(before.Type) {
+		return false, false
+	}
+	open = before.Type == proto.TypeMetafile && !SetsID(before.Mode) && SetsID(after.Mode)
+	return open || before.Owner != after.Owner || before.Group != after.Group || before.Mode&^after.Mode != 0, open
 }

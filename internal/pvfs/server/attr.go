@@ -182,7 +182,7 @@ func (s *Server) giveCapability(tx *store.Tx, h proto.Handle, a *proto.Attr, q *
 			open = false
 		}
 	}
-	a.Capability = s.issue(q, open, may, handles)
+	a.Capability = s.issue(q, rightsToAttr(a), open, may, handles)
 	return nil
 }
 

@@ -320,7 +320,7 @@ func TestDirectoryHints(t *testing.T) {
 	require.NoError(t, err)
 	_, err = u.to(d, u.header(d), &proto.SetEattrReq{
 		Handle: d, FS: u.fs(), Keys: []string{"user.pvfs2.num_dfiles", "user.pvfs2.dist_name", "user.pvfs2.layout"},
-		Values: [][]byte{[]byte("4\x00"), []byte("basic_dist"), []byte("x")},
+		Values: [][]byte{[]byte("4\x00"), []byte("basic_dist"), []byte("3")},
 	})
 	require.NoError(t, err)
 	a, err := u.attr(d, proto.AttrMetafile)
@@ -334,7 +334,7 @@ func TestDirectoryHints(t *testing.T) {
 	require.Equal(t, proto.EEXIST, err, "once")
 	_, err = u.to(sub, u.header(c.FS.Root), inherit)
 	require.Equal(t, proto.EACCES, err)
-	require.Equal(t, proto.DirHint{Datafiles: 4, DistName: "basic_dist"}, proto.DirHint{Datafiles: a.Hint.Datafiles, DistName: a.Hint.DistName, Layout: a.Hint.Layout})
+	require.Equal(t, proto.DirHint{Datafiles: 4, DistName: "basic_dist", Layout: proto.LayoutRandom}, proto.DirHint{Datafiles: a.Hint.Datafiles, DistName: a.Hint.DistName, Layout: a.Hint.Layout})
 }
 
 // TestSetAttrStaysWhole: a request that is refused halfway changes nothing.

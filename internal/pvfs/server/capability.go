@@ -93,10 +93,11 @@ func signature(key []byte, c *proto.Capability) []byte {
 }
 
 // issue makes the capability that the sender of a query gets for some handles.
-func (s *Server) issue(q *query, open bool, mask proto.OpMask, handles []proto.Handle) proto.Capability {
+func (s *Server) issue(q *query, o rights.Object, open bool, mask proto.OpMask, handles []proto.Handle) proto.Capability {
 	issuer := issuerPrefix + s.cfg.Alias
 	if s.signs() {
-		issuer = s.issuerOf(rights.Issue{At: q.at, User: q.Who.UID, Groups: q.Who.Groups, Known: true, Open: open})
+		issuer = s.issuerOf(rights.Issue{At: q.at, User: q.Who.UID, Groups: q.Who.Groups, Known: true, Open: open,
+			SetsID: o.Type == proto.TypeMetafile && mask&proto.MayWrite != 0 && rights.SetsID(o.Mode) && !q.Who.Root()})
 	}
 	return s.capability(s.keys.client, issuer, mask, handles)
 }

@@ -55,7 +55,7 @@ func (s *Server) create(q *query, req *proto.CreateReq) (*proto.CreateResp, erro
 	if q.header.Hints.Gives() && s.signs() {
 		resp.Attr.Mask |= proto.AttrCapability
 		handles := append([]proto.Handle{resp.Handle}, o.Datafiles...)
-		resp.Attr.Capability = s.issue(q, false, rights.Of(rightsTo(&o), q.Who), handles)
+		resp.Attr.Capability = s.issue(q, rightsTo(&o), false, rights.Of(rightsTo(&o), q.Who), handles)
 	}
 	return resp, nil
 }

@@ -94,3 +94,32 @@ func TestNamesThatMayBeGiven(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingMovesIntoItself: a directory does not count as made in one that is inside it, whatever a client says.
+func TestNothingMovesIntoItself(t *testing.T) {
+	for _, servers := range []int{1, 3} {
+		c := pvfstest.Start(t, pvfstest.Options{Servers: servers})
+		s := newUser(t, c, stranger, stranger)
+		own, err := s.mkdir(c.FS.Root, "own", 0o700)
+		require.NoError(t, err)
+		for i := range 2 * servers {
+			name := fmt.Sprint("d", i)
+			outer, err := s.mkdir(own, name, 0o700)
+			require.NoError(t, err)
+			inner, err := s.mkdir(outer, "inner", 0o700)
+			require.NoError(t, err)
+			for _, to := range []proto.Handle{outer, inner} {
+				err := s.entry(own, name, func(d proto.Handle, h *proto.Header) error {
+					h.Hints = append(h.Hints, proto.MovesHint(outer, to))
+					_, err := s.to(d, h, &proto.RmDirentReq{Name: name, Dirdata: d, FS: s.fs()})
+					return err
+				})
+				require.Equal(t, proto.EINVAL, err)
+			}
+			require.Equal(t, own, madeIn(t, c, outer))
+			got, err := s.lookup(own, name)
+			require.NoError(t, err)
+			require.Equal(t, outer, got)
+		}
+	}
+}

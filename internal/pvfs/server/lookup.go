@@ -21,7 +21,7 @@ var nameOps = map[proto.Op]*operation{
 		object(partName, func(r *proto.CrDirentReq) proto.Handle { return r.Dirdata }).all(mayChangeEntries),
 		object(newName, func(r *proto.CrDirentReq) proto.Handle { return r.New }).linked(func(r proto.Request) proto.Handle { return r.(*proto.CrDirentReq).Dirdata })),
 	proto.OpRmDirent: changes(on((*Server).rmDirent),
-		object(partName, func(r *proto.RmDirentReq) proto.Handle { return r.Dirdata }).all(mayChangeEntries)),
+		object(partName, func(r *proto.RmDirentReq) proto.Handle { return r.Dirdata }).all(mayChangeEntries), moved()),
 	proto.OpChDirent: changes(on((*Server).chDirent),
 		object(partName, func(r *proto.ChDirentReq) proto.Handle { return r.Dirdata }).all(mayChangeEntries),
 		object(newName, func(r *proto.ChDirentReq) proto.Handle { return r.New }).linked(func(r proto.Request) proto.Handle { return r.(*proto.ChDirentReq).Dirdata })),

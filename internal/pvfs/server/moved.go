@@ -3,9 +3,38 @@ package server
 import (
 	"context"
 
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/rights"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/store"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
+
+// moved is for the directory that an object is in now, as the sender says.
+func moved() need {
+	return need{
+		object: "the directory that the object has moved to", rights: "that it is not inside the object",
+		of: func(q *query) []proto.Handle {
+			if _, to, ok := q.header.Hints.Moves(); ok {
+				return []proto.Handle{to}
+			}
+			return nil
+		},
+		asked: func(s *Server, q *query, to proto.Handle) error {
+			if !s.signs() {
+				return nil // nobody is kept from anything
+			}
+			object, _, _ := q.header.Hints.Moves()
+			facts, err := s.facts(q.ctx, object, rights.Identity{})
+			if err != nil || facts.Type != proto.TypeDirectory {
+				return nil // nothing is in it
+			}
+			around, err := s.isAround(q.ctx, object, to)
+			if err == nil && around {
+				err = proto.EINVAL
+			}
+			return err
+		},
+	}
+}
 
 // mayMove reports whether a query may say that an object of directory dir is in directory to now: it may if it may remove it from
 // dir.

@@ -76,6 +76,9 @@ func (s *Server) applyNotice(tx *store.Tx, q *query, o *store.Object) error {
 	if c, ok := q.header.Hints.NameChange(); ok && c.Object == o.Handle {
 		s.follow(o, c)
 	}
+	if q.header.Hints.Wrote() && o.Type == proto.TypeMetafile {
+		s.endSetID(o)
+	}
 	if w, ok := q.header.Hints.Withdrawal(); ok {
 		return s.noteWithdrawal(tx, w)
 	}

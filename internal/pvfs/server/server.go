@@ -90,6 +90,7 @@ type Server struct {
 
 	withdrawals withdrawals
 	named       named
+	wrote       wrote
 	behind      sync.Map // issuers that warnOfClock has named
 
 	next    atomic.Uint32 // turns through the servers for new files
@@ -303,7 +304,7 @@ func (s *Server) perform(q *query, op *operation) (proto.Response, error) {
 	}
 	resp, err := op.run(s, q)
 	if err == nil && q.narrowed != nil {
-		s.withdraw(q.ctx, q.narrowed)
+		s.withdraw(q.ctx, q.narrowed, q.narrowedOpen)
 	}
 	return resp, err
 }

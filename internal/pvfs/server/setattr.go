@@ -34,8 +34,9 @@ func (s *Server) setAttr(q *query, req *proto.SetAttrReq) (*proto.SetAttrResp, e
 		if err := s.applyNotice(tx, q, &o); err != nil {
 			return err
 		}
-		if !q.Server() && s.fresh(&before) == rights.NotFresh && rights.Narrows(rightsTo(&before), rightsTo(&o)) {
-			if err := s.noteNarrowed(tx, q, &o); err != nil {
+		narrows, open := rights.Narrows(rightsTo(&before), rightsTo(&o))
+		if narrows && !q.Server() && s.fresh(&before) == rights.NotFresh {
+			if err := s.noteNarrowed(tx, q, &o, open); err != nil {
 				return err
 			}
 		}

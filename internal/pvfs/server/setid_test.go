@@ -6,6 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest"
+	"github.com/viaduct-hpc/viaduct/internal/pvfs/stripe"
+	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
@@ -40,4 +42,53 @@ func TestSetIDEndsWithItsOwner(t *testing.T) {
 	both := proto.Attr{Mask: proto.AttrUID | proto.AttrGID | proto.AttrPerm, Perms: 0o4755}
 	require.NoError(t, r.set(file, r.header(file), both))
 	require.EqualValues(t, 0o4755, perms(file), "root says what it wants")
+}
+
+// TestWritesEndSetID: who writes to a file whose mode sets its owner takes that away, on whatever server the bytes are, and whenever
+// it opened the file. Root does not.
+func TestWritesEndSetID(t *testing.T) {
+	for _, servers := range []int{1, 3} {
+		c := pvfstest.Start(t, pvfstest.Options{Servers: servers, Config: func(g *config.GenOptions) { g.NoStuffing = true }})
+		k := newClient(t, c)
+		f := k.create(0, servers, stripe.Default(proto.DistStripe))
+		r, s := root(t, c), newUser(t, c, stranger, stranger)
+		own := proto.Attr{Mask: proto.AttrUID | proto.AttrGID | proto.AttrPerm, Owner: 1000, Group: 1000, Perms: 0o777}
+		require.NoError(t, r.set(f.handle, r.header(f.handle), own))
+		perms := func() uint32 {
+			a, err := r.attr(f.handle, proto.AttrCommon)
+			require.NoError(t, err)
+			return a.Perms
+		}
+		setID := func() {
+			require.NoError(t, r.set(f.handle, r.header(f.handle), proto.Attr{Mask: proto.AttrPerm, Perms: 0o6777}))
+			require.EqualValues(t, 0o6777, perms())
+		}
+		writes := []func(u *user, h *proto.Header) error{func(u *user, h *proto.Header) error {
+			_, err := u.do(f.datafileServer(0), h, f.smallReq(0, f.op(0, 100), make([]byte, 100)))
+			return err
+		}}
+		for i := range f.attr.Datafiles {
+			writes = append(writes, func(u *user, h *proto.Header) error {
+				_, err := u.do(f.datafileServer(i), h, &proto.TruncateReq{Handle: f.attr.Datafiles[i], FS: c.FS.ID, Size: 10})
+				return err
+			})
+		}
+		for _, write := range writes {
+			before, opened := s.header(f.handle), s.opened(f.handle)
+			setID()
+			require.Equal(t, proto.EAGAIN, write(s, before), "from before the mode was set")
+			require.Equal(t, proto.EAGAIN, write(s, opened), "from an open file before the mode was set")
+			require.NoError(t, write(r, r.header(f.handle)))
+			require.EqualValues(t, 0o6777, perms(), "root may")
+			h := s.header(f.handle)
+			require.NoError(t, write(s, h))
+			require.EqualValues(t, 0o777, perms())
+			setID()
+			require.Equal(t, proto.EAGAIN, write(s, h), "the mode was set again")
+			open := s.opened(f.handle)
+			require.NoError(t, write(s, open))
+			require.EqualValues(t, 0o777, perms())
+			require.NoError(t, write(s, open))
+		}
+	}
 }

@@ -27,8 +27,9 @@ type query struct {
 	// certified: the identity comes from a certificate.
 	certified bool
 
-	at       int64         // when its new capability is issued, see moment
-	narrowed *store.Object // set by an operation that reduced the rights to this object
+	at           int64         // when its new capability is issued, see moment
+	narrowed     *store.Object // set by an operation that reduced the rights to this object
+	narrowedOpen bool          // also for who has it open
 
 	inherits  bool         // set if a SETEATTR may only give a new directory what its parent has
 	metafile  proto.Handle // of the datafile to be removed, as named by a server; 0 if it named none

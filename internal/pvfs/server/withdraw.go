@@ -106,14 +106,17 @@ func (s *Server) withdrawn(c rights.Capability) bool {
 	return s.withdrawals.void(c.Handles[0], c.Issue) // giveCapability lists the object itself first
 }
 
-// issuedOpen ends the issuer of a capability for an open file.
-const issuedOpen = " open"
+// What the issuer of a capability ends with: for an open file, and for one whose mode sets an ID.
+const (
+	issuedSetsID = " setid"
+	issuedOpen   = " open"
+)
 
 // issuerMax is the length limit of an issuer, bytes.
 const issuerMax = 127
 
 // issuerOf is the Issuer field of a new capability: the server, the time, the user and as many of its groups as there is room for,
-// and whether it is for an open file.
+// whether it is for a file whose mode sets an ID, and whether for an open one.
 func (s *Server) issuerOf(is rights.Issue) string {
 	b := make([]byte, 0, issuerMax)
 	b = append(append(b, issuerPrefix...), s.cfg.Alias...)
@@ -122,10 +125,13 @@ func (s *Server) issuerOf(is rights.Issue) string {
 	between := byte(':')
 	for _, g := range is.Groups {
 		more := strconv.AppendUint(append(b, between), uint64(g), 10)
-		if len(more)+len(issuedOpen) > issuerMax {
+		if len(more)+len(issuedSetsID)+len(issuedOpen) > issuerMax {
 			break
 		}
 		b, between = more, ','
+	}
+	if is.SetsID {
+		b = append(b, issuedSetsID...)
 	}
 	if is.Open {
 		b = append(b, issuedOpen...)
@@ -141,6 +147,7 @@ func (s *Server) issueOf(c *proto.Capability) rights.Issue {
 		return is
 	}
 	text, is.Open = strings.CutSuffix(text, issuedOpen)
+	text, is.SetsID = strings.CutSuffix(text, issuedSetsID)
 	alias, rest, _ := strings.Cut(text, " ")
 	when, whom, _ := strings.Cut(rest, " ")
 	is.Server = s.fs.Index(alias)
@@ -167,19 +174,19 @@ func ids(list string) (all []uint32, ok bool) {
 }
 
 // noteNarrowed records in a transaction of a query that the query reduces rights to an object. withdraw must follow.
-func (s *Server) noteNarrowed(tx *store.Tx, q *query, o *store.Object) error {
+func (s *Server) noteNarrowed(tx *store.Tx, q *query, o *store.Object, open bool) error {
 	if !s.signs() {
 		return nil
 	}
-	q.narrowed = o
+	q.narrowed, q.narrowedOpen = o, open
 	return s.noteWithdrawal(tx, proto.Withdrawal{Object: o.Handle, Owner: o.Owner})
 }
 
 // withdraw voids earlier capabilities for an object, here and on the other servers with bytes or entries of it. It is called
 // after the commit, and waits for those servers for tellPatience at most. A server that does not answer gets the request again
 // later.
-func (s *Server) withdraw(ctx context.Context, o *store.Object) {
-	w := proto.Withdrawal{Object: o.Handle, At: s.moment(), Owner: o.Owner}
+func (s *Server) withdraw(ctx context.Context, o *store.Object, open bool) {
+	w := proto.Withdrawal{Object: o.Handle, At: s.moment(), Owner: o.Owner, Open: open}
 	s.hold(w)
 	told := map[int]bool{s.me: true}
 	ctx, cancel := context.WithTimeout(ctx, tellPatience)
@@ -197,6 +204,10 @@ func (s *Server) withdraw(ctx context.Context, o *store.Object) {
 // hold puts a withdrawal into effect on this server.
 func (s *Server) hold(w proto.Withdrawal) {
 	if server, ok := s.fs.Owner(w.Object); ok {
-		s.withdrawals.hold(server, w.Object, withdrawal{rights.Withdrawal{At: w.At, Owner: w.Owner}, s.withdrawnUntil()})
+		is := rights.Withdrawal{At: w.At, Owner: w.Owner}
+		if w.Open {
+			is.Ended = w.At
+		}
+		s.withdrawals.hold(server, w.Object, withdrawal{is, s.withdrawnUntil()})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/rights"
@@ -49,12 +50,40 @@ func writable(name string, value []byte) error {
 	case name == mirrorName && !bytes.Equal(value, noMirrors):
 		return proto.EOPNOTSUPP
 	}
+	return hintable(name, value)
+}
+
+// hintable checks the value of an attribute of a directory that says how the files in it are made: with another, nobody could make
+// any. EINVAL.
+func hintable(name string, value []byte) error {
+	key, hint := strings.CutPrefix(name, hintSpace)
+	if !hint {
+		return nil
+	}
+	text := strings.TrimRight(string(value), "\x00") // as stock programs set it
+	ok := true
+	switch key {
+	case "num_dfiles":
+		n, err := strconv.ParseUint(text, 10, 31)
+		ok = err == nil && 0 < n && n <= proto.MaxDatafiles
+	case "layout":
+		n, err := strconv.ParseUint(text, 10, 31)
+		ok = err == nil && n <= uint64(proto.LayoutLocal)
+	case "dist_name":
+		ok = slices.Contains([]string{proto.DistStripe, proto.DistBasic, proto.DistVar, proto.DistTwoD}, text)
+	case "dist_params":
+		ok = !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
+	}
+	if !ok {
+		return proto.EINVAL
+	}
 	return nil
 }
 
 // Extended attributes that users set and that have a meaning: the flags of a file, which are also attributes of it, and when to
 // copy it to mirrors, which this server does not do.
 const (
+	hintSpace  = "user.pvfs2."
 	flagsName  = "user.pvfs2.meta_hint"
 	flagsLen   = 8
 	mirrorName = "user.pvfs2.mirror.mode"
@@ -254,7 +283,7 @@ func (s *Server) changed(tx *store.Tx, q *query, h proto.Handle, names ...string
 		return err
 	}
 	if slices.Contains(names, rights.ACLName) {
-		if err := s.noteNarrowed(tx, q, &o); err != nil {
+		if err := s.noteNarrowed(tx, q, &o, false); err != nil {
 			return err
 		}
 	}
@@ -278,8 +307,8 @@ func (s *Server) changed(tx *store.Tx, q *query, h proto.Handle, names ...string
 	return tx.Put(h, o)
 }
 
-// inherits reports whether a query gives a new directory the hints of its parent. Stock clients show the parent's capability for
-// that.
+// inherits reports whether a query gives a new directory of its sender the hints of its parent. Stock clients show the parent's
+// capability for that.
 func (s *Server) inherits(q *query, req *proto.SetEattrReq) bool {
 	if len(req.Keys) == 0 {
 		return false
@@ -296,7 +325,7 @@ func (s *Server) inherits(q *query, req *proto.SetEattrReq) bool {
 		return false
 	}
 	o, err := s.object(req.Handle)
-	return err == nil && o.Type == proto.TypeDirectory && o.Parent == near
+	return err == nil && o.Type == proto.TypeDirectory && o.Parent == near && (!s.signs() || q.Shows.Issue.Of(o.Owner))
 }
 
 // delEattr removes an extended attribute.
