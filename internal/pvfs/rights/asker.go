@@ -16,7 +16,7 @@ const (
 	Server               // the sender is a server of the file system
 )
 
-// A Capability is what the one in a request gives.
+// A Capability is what the capability of a request gives.
 type Capability struct {
 	Proof   Proof
 	Mask    proto.OpMask
@@ -65,7 +65,8 @@ func (c Capability) All(rights proto.OpMask, handles ...proto.Handle) bool {
 	return c.Mask&rights == rights && c.Any(rights, handles...)
 }
 
-// Shown is a capability whose signature was verified. One for an open file gives no more than a descriptor, whatever it says.
+// Shown is what a capability gives whose signature was verified. For an open file that is what a descriptor gives, whatever else the
+// capability says.
 func Shown(proof Proof, c *proto.Capability, is Issue) Capability {
 	mask := c.Mask
 	if is.Open {
@@ -77,8 +78,7 @@ func Shown(proof Proof, c *proto.Capability, is Issue) Capability {
 // openRights are the rights that a capability for an open file can have: what a descriptor gives.
 const openRights = proto.MayRead | proto.MayWrite
 
-// Opened is what a capability for an open object gives of a user's rights to it. Only files are opened: there is none for
-// other objects.
+// Opened is the part of a user's rights to an object that a capability for the open object gives. Only files can be open.
 func Opened(t proto.ObjType, rights proto.OpMask) (opened proto.OpMask, ok bool) {
 	return rights & openRights, t == proto.TypeMetafile
 }
@@ -89,7 +89,7 @@ type Asker struct {
 	Shows Capability
 }
 
-// User is the user for whom the sender asks: that of the credential, or of the capability if there is no credential.
+// User is the user that the credential names. A request without a credential is for the user of its capability.
 func (a Asker) User() Identity {
 	if a.Who.Known() {
 		return a.Who

@@ -14,10 +14,10 @@ type Target struct {
 	Around bool
 }
 
-// Link decides whether a user who may change the entries of a directory may give an object a name there: as rename(2) and link(2)
-// have it, with Linux's protected_hardlinks. A rename is two requests, for the new name and for the old one, so one who may take
-// the object's name away where it is may give it another. Besides, a user may give a further name to a file, but not to a
-// directory, if it is the user's own, or may be read and written and sets nobody's ID.
+// Link decides whether a user who may change the entries of a directory may give an object a name there. The rules are those of
+// rename(2), and of link(2) with Linux's protected_hardlinks. A rename is two requests, the first of which makes the new name. So
+// the user may make it who may remove the old one. A file may also get a further name, from its owner, or from a user who may read
+// and write it unless its mode sets an ID.
 func Link(who Identity, dir proto.Handle, t Target) error {
 	switch {
 	case !whole(t.Type):

@@ -13,12 +13,12 @@ const (
 	readBit  = 4
 )
 
-// An Object is what decisions about one depend on.
+// An Object has what decisions about it depend on.
 type Object struct {
 	Type         proto.ObjType
 	Owner, Group uint32
 	Mode         uint32
-	ACL          []byte // the value of its access control list; empty: it has none
+	ACL          []byte // value of the access control list; empty: there is none
 }
 
 // whole reports whether users have rights to objects of this type. The others are parts of one of these: their modes are
@@ -59,7 +59,7 @@ func Of(o Object, who Identity) proto.OpMask {
 	return m
 }
 
-// classBits are the permission bits of the class of users to which a user belongs.
+// classBits are the bits of the mode, or of the list, that apply to a user.
 func classBits(o Object, who Identity) uint32 {
 	switch {
 	case len(o.ACL) > 0:

@@ -113,12 +113,12 @@ func TestAccessControlLists(t *testing.T) {
 				[3]uint32{aclUserObj, 6}, [3]uint32{aclUser, perm, bob}, [3]uint32{aclGroupObj, 1}, [3]uint32{aclGroup, perm, wheel},
 				[3]uint32{aclMask, mask}, [3]uint32{aclOther, 5},
 			)}
-			require.Equal(t, bits(6)|proto.MaySetAttr, Of(o, Identity{alice, []uint32{wheel}}), "the owner, whom no mask limits")
+			require.Equal(t, bits(6)|proto.MaySetAttr, Of(o, Identity{alice, []uint32{wheel}}), "the mask does not apply to the owner")
 			require.Equal(t, bits(perm&mask), Of(o, Identity{bob, []uint32{staff, wheel}}), "a user of the list, whatever its groups")
 			require.Equal(t, bits(1&mask), Of(o, Identity{7, []uint32{staff}}), "the group")
 			require.Equal(t, bits(perm&mask), Of(o, Identity{7, []uint32{ops, wheel}}), "a group of the list")
 			require.Equal(t, bits((1|perm)&mask), Of(o, Identity{7, []uint32{wheel, staff}}), "two groups")
-			require.Equal(t, bits(5), Of(o, Identity{7, []uint32{ops}}), "others, whom no mask limits")
+			require.Equal(t, bits(5), Of(o, Identity{7, []uint32{ops}}), "the mask does not apply to others")
 		}
 	}
 	for _, invalid := range [][]byte{nil, {}, list(), list([3]uint32{aclOther, 7})[:8], append(list([3]uint32{aclOther, 7}), 0)} {

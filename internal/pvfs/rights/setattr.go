@@ -16,19 +16,19 @@ var toSet = []struct {
 // datafiles of a metafile, its capability would give them rights to the bytes of other files.
 const fixed = proto.AttrDist | proto.AttrDatafiles | proto.AttrMirror
 
-// Fresh says whether an object is a symlink that BATCH_CREATE made for a client, which sends the target only now. The client's
-// capability gives no right to it, because it was not there when the directory's was issued.
+// Fresh says whether an object is a symlink without a target yet: BATCH_CREATE made it, and the client sends the target by
+// SETATTR. The client has no capability for it, only one for the directory.
 type Fresh uint8
 
 // The kinds of objects.
 const (
 	NotFresh       Fresh = iota
-	FreshOfOwner         // who made it is its owner
-	FreshOfAnybody       // who made it is not known, because nothing is signed
+	FreshOfOwner         // its owner made it
+	FreshOfAnybody       // nothing is signed, so its maker is not known
 )
 
-// SetAttr decides about a SETATTR, and fills in the owner, group and mode that result where they differ from the request: of
-// the credential where it names none, and without the bits that set a user or group where POSIX takes them away.
+// SetAttr decides about a SETATTR. It returns the attributes to set: with the owner and the group of the credential where the
+// request has Anybody, and without the set-ID bits that the request may not keep.
 func SetAttr(asker Asker, o Object, fresh Fresh, a proto.Attr) (proto.Attr, error) {
 	if a.Mask&fixed != 0 {
 		return a, proto.EPERM

@@ -2,9 +2,9 @@ package rights
 
 import "github.com/viaduct-hpc/viaduct/pvfs/proto"
 
-// withoutSetID takes from a SETATTR, or adds to it, what Linux does with the bits that set a user or group (chown(2),
-// chmod(2)): a change of owner or group of anything but a directory clears them, and a mode from who is not in the group does
-// not set the group. A request by root with both says what it wants.
+// withoutSetID clears the set-user-ID and set-group-ID bits as Linux does (chown(2), chmod(2)). A change of the owner or the
+// group clears both, except on a directory. A user outside the group cannot set the second. Root can set both in a request that
+// changes the owner, too.
 func withoutSetID(asker Asker, o Object, a proto.Attr) proto.Attr {
 	root := asker.Administrator() || asker.Who.Root()
 	group := o.Group
@@ -24,8 +24,8 @@ func withoutSetID(asker Asker, o Object, a proto.Attr) proto.Attr {
 	return a
 }
 
-// AfterWrite is the mode of a file after its bytes or its owner have changed: it sets no user any more, and no group. A file
-// that its group may not execute keeps the second bit, which stands for mandatory locks there.
+// AfterWrite is the mode of a file after its bytes or its owner have changed. The set-user-ID bit is cleared, and the set-group-ID
+// bit if the group may execute the file. Otherwise that bit means mandatory locks, and stays.
 func AfterWrite(mode uint32) uint32 {
 	mode &^= setUID
 	if mode&(execBit<<3) != 0 {
@@ -34,5 +34,5 @@ func AfterWrite(mode uint32) uint32 {
 	return mode
 }
 
-// SetsID reports whether a write by anybody but root changes a file's mode.
+// SetsID reports whether a write changes a file's mode, unless root writes.
 func SetsID(mode uint32) bool { return AfterWrite(mode) != mode }

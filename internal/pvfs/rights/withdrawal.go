@@ -25,8 +25,9 @@ func (w Withdrawal) Later(is Withdrawal) Withdrawal {
 	return Withdrawal{At: max(w.At, is.At), Ended: max(w.Ended, is.Ended), Owner: is.Owner}
 }
 
-// Narrows reports whether a change of an object reduces any user's rights to it. A mode that sets an ID from now on voids
-// capabilities that do not say so, those for open files included: with them, a write would leave the mode as it is.
+// Narrows reports whether a change of an object reduces any user's rights to it, and so voids capabilities. open: also those for
+// open files. They are void if the mode sets an ID from now on, because they do not say so, and a write with them would leave the
+// mode as it is.
 func Narrows(before, after Object) (narrows, open bool) {
 	if !whole(before.Type) {
 		return false, false

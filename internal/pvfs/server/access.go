@@ -111,18 +111,17 @@ func (s *Server) identify(q *query, c *proto.Credential, from string) error {
 		return proto.EAGAIN
 	}
 	s.admin.users.note(q.Who.UID, s.clock())
-	if from == "" { // not from a client
-		return nil
-	}
 	e := q.rules.export
-	nobody := rights.Identity{UID: e.AnonUID, Groups: []uint32{e.AnonGID}}
-	squashing := rights.Squashing{All: e.AllSquash.Match(from), Root: e.RootSquash.Match(from) && !e.RootSquashExceptions.Match(from), As: nobody}
-	who, squashed := squashing.Apply(q.Who)
-	if !squashed {
+	switch {
+	case from == "": // not from a client
+		return nil
+	case e.AllSquash.Match(from):
+	case q.Who.Rootly() && e.RootSquash.Match(from) && !e.RootSquashExceptions.Match(from):
+	default:
 		return nil
 	}
-	q.Who = who
-	c.User, c.Groups = who.UID, who.Groups
+	q.Who = rights.Identity{UID: e.AnonUID, Groups: []uint32{e.AnonGID}}
+	c.User, c.Groups = q.Who.UID, q.Who.Groups
 	if a := ownerOf(q.req); a != nil {
 		a.Owner, a.Group = e.AnonUID, e.AnonGID
 	}

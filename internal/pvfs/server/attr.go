@@ -15,7 +15,8 @@ var attrOps = map[proto.Op]*operation{
 	proto.OpGetAttr: reads(on((*Server).getAttr), object(objectName, func(r *proto.GetAttrReq) proto.Handle { return r.Handle }).known()),
 	proto.OpListAttr: reads(on((*Server).listAttr),
 		objects("the objects", func(r *proto.ListAttrReq) []proto.Handle { return r.Handles }).shownAny().strictly()),
-	proto.OpSetAttr:     changes(on((*Server).setAttr), object(objectName, func(r *proto.SetAttrReq) proto.Handle { return r.Handle }).listed()),
+	proto.OpSetAttr: changes(on((*Server).setAttr), object(objectName, func(r *proto.SetAttrReq) proto.Handle { return r.Handle }).listed().
+		and("set attributes, for times alone write or read; what chown(2) and chmod(2) ask for; for a new symlink to have made it")),
 	proto.OpUnstuff:     changes(on((*Server).unstuff), object("the file", func(r *proto.UnstuffReq) proto.Handle { return r.Handle }).any(proto.MayWrite)),
 	proto.OpGetEattr:    reads(on((*Server).getEattr), xattrsRead()),
 	proto.OpSetEattr:    changes(on((*Server).setEattr), xattrsSet()),

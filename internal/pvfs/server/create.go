@@ -37,7 +37,7 @@ func (s *Server) create(q *query, req *proto.CreateReq) (*proto.CreateResp, erro
 		o.Mask |= proto.AttrUnstuffed
 	}
 	resp := &proto.CreateResp{Stuffed: stuffed}
-	err = s.useDatafiles(q.ctx, servers, func(tx *store.Tx) (err error) {
+	err = s.useDatafiles(q.ctx, servers, q.within(func(tx *store.Tx) (err error) {
 		if resp.Handle, err = tx.NewHandle(store.MetaSpace); err != nil {
 			return err
 		}
@@ -45,7 +45,7 @@ func (s *Server) create(q *query, req *proto.CreateReq) (*proto.CreateResp, erro
 			return err
 		}
 		return tx.Insert(resp.Handle, o)
-	})
+	}))
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +216,7 @@ func (s *Server) unstuff(q *query, req *proto.UnstuffReq) (*proto.UnstuffResp, e
 		return nil, err
 	}
 	if servers != nil {
-		err := s.useDatafiles(q.ctx, servers, func(tx *store.Tx) error { return s.growFile(tx, req.Handle, servers) })
+		err := s.useDatafiles(q.ctx, servers, q.within(func(tx *store.Tx) error { return s.growFile(tx, req.Handle, servers) }))
 		if err == nil && s.store.SyncsData() {
 			err = s.store.Sync() // bytes on the disk are useless without it
 		}

@@ -134,7 +134,7 @@ func (g *grammar) header() *proto.Header {
 		h.Hints = append(h.Hints, proto.Hint{Type: proto.HintHandle, Value: uint64(g.about[0])})
 	}
 	for range g.rng.IntN(4) {
-		switch g.rng.IntN(10) {
+		switch g.rng.IntN(14) {
 		default:
 			h.Hints = append(h.Hints, proto.Hint{Type: proto.HintHandle, Value: uint64(g.handle())})
 		case 0:
@@ -149,6 +149,16 @@ func (g *grammar) header() *proto.Header {
 			h.Hints = append(h.Hints, proto.Withdrawal{Object: g.handle(), At: time.Now().UnixNano(), Owner: g.id()}.Hint())
 		case 5:
 			h.Hints = append(h.Hints, proto.NameChange{Dir: g.handle(), Object: g.handle()}.Hint())
+		case 6:
+			h.Hints = append(h.Hints, proto.WroteHint(), proto.GivesHint())
+		case 7:
+			h.Hints = append(h.Hints, proto.UserHint(g.id(), []uint32{g.id()}))
+		case 8:
+			if shows, ok := proto.ShowsHint(&h.Capability); ok {
+				h.Hints = append(h.Hints, shows)
+			}
+		case 9:
+			h.Hints = append(h.Hints, proto.MovesHint(g.handle(), g.handle()))
 		}
 	}
 	return h

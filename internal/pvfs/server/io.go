@@ -93,9 +93,6 @@ func (s *Server) io(q *query, c *rpc.Call, req *proto.IOReq) error {
 		return err
 	}
 	if req.Type == proto.IOWrite {
-		if err := s.beforeWrite(q); err != nil {
-			return err
-		}
 		return s.writeFlow(c, data, t, size, all)
 	}
 	return s.readFlow(c, data, t, size, stored)

@@ -15,7 +15,7 @@ const depthMax = 1000
 // linked is for an object that is to get a name in the directory whose part the request names.
 func (f field) linked(part func(proto.Request) proto.Handle) need {
 	return need{
-		object: f.name, rights: "those to give it a name, see below", of: f.of,
+		object: f.name, rights: "to rename it, or to link it", of: f.of,
 		asked: func(s *Server, q *query, object proto.Handle) error { return s.mayLink(q, object, part(q.req)) },
 	}
 }
@@ -29,16 +29,16 @@ func (s *Server) mayLink(q *query, h, part proto.Handle) error {
 	if _, err := s.target(h); err != nil {
 		return err
 	}
+	who := q.User()
+	if s.showsOwnFile(q, h, who) {
+		return nil
+	}
 	of, err := s.object(part)
 	if err != nil {
 		return err
 	}
 	if of.Type != proto.TypeDirdata {
 		return proto.ENOTDIR
-	}
-	who := q.User()
-	if s.showsOwnFile(q, h, who) {
-		return nil
 	}
 	facts, err := s.facts(q.ctx, h, who)
 	if err != nil {

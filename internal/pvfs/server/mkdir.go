@@ -48,7 +48,7 @@ func (s *Server) mkdir(q *query, req *proto.MkdirReq) (*proto.MkdirResp, error) 
 		return nil, proto.EINVAL
 	}
 	resp := &proto.MkdirResp{}
-	if err := s.store.Update(func(tx *store.Tx) (err error) {
+	if err := s.update(q, func(tx *store.Tx) (err error) {
 		resp.Handle, err = tx.AddDirectory(0, o, plan.split)
 		return err
 	}); err != nil {

@@ -24,8 +24,11 @@ func moved() need {
 			}
 			object, _, _ := q.header.Hints.Moves()
 			facts, err := s.facts(q.ctx, object, rights.Identity{})
-			if err != nil || facts.Type != proto.TypeDirectory {
-				return nil // nothing is in it
+			switch {
+			case proto.StatusOf(err) == proto.ENOENT:
+				return nil // an entry may refer to no object
+			case err != nil || facts.Type != proto.TypeDirectory:
+				return err
 			}
 			around, err := s.isAround(q.ctx, object, to)
 			if err == nil && around {

@@ -1,13 +1,15 @@
 package server
 
 import (
+	"strings"
+
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/rights"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/store"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
 
 // An operation declares which fields of its requests are objects, and what a client needs for each. perform decides before
-// the operation runs, and its transactions, see view and update, reach no other object.
+// the operation runs. A transaction for a query (view, update, within) reaches these objects and no others.
 
 // senders says who may send a request at all.
 type senders uint8
@@ -102,13 +104,9 @@ func (f field) all(rights proto.OpMask) need {
 }
 
 // byRequest is any for rights that depend on the request.
-func (f field) byRequest(text string, of func(proto.Request) (proto.OpMask, error)) need {
+func (f field) byRequest(text string, of func(proto.Request) proto.OpMask) need {
 	return need{object: f.name, rights: text, of: f.of, shown: func(_ *Server, q *query, objects []proto.Handle) error {
-		rights, err := of(q.req)
-		if err != nil {
-			return err
-		}
-		return q.may(rights, objects...)
+		return q.may(of(q.req), objects...)
 	}}
 }
 
@@ -120,7 +118,7 @@ func (f field) each(op proto.Op) need {
 // strictly makes a need one of strict servers alone, see Config.Strict.
 func (n need) strictly() need {
 	shown := n.shown
-	n.rights += ", on a strict server"
+	n.rights = "on a strict server: " + strings.TrimSuffix(n.rights, ifThereIsOne)
 	n.shown = func(s *Server, q *query, objects []proto.Handle) error {
 		switch {
 		case !s.cfg.Strict:
@@ -186,13 +184,25 @@ func (s *Server) maySend(q *query, who senders) error {
 
 // view is a transaction of an operation that reads. It reaches the objects that the operation declares, their parts, and what
 // their entries name.
-func (s *Server) view(q *query, f func(tx *store.Tx) error) error {
-	return s.store.View(func(tx *store.Tx) error { return f(tx.Within(q.objects)) })
-}
+func (s *Server) view(q *query, f func(tx *store.Tx) error) error { return s.store.View(q.within(f)) }
 
 // update is the same for one that changes something.
 func (s *Server) update(q *query, f func(tx *store.Tx) error) error {
-	return s.store.Update(func(tx *store.Tx) error { return f(tx.Within(q.objects)) })
+	return s.store.Update(q.within(f))
+}
+
+// within limits a transaction to that.
+func (q *query) within(f func(tx *store.Tx) error) func(tx *store.Tx) error {
+	return func(tx *store.Tx) error { return f(tx.Within(q.objects)) }
+}
+
+// ifThereIsOne ends the text of a need that a request without a capability meets.
+const ifThereIsOne = ", or none"
+
+// and adds to what docs/reference/security-pvfs.md says: what is decided in the transaction, because it depends on attributes.
+func (n need) and(text string) need {
+	n.rights = strings.TrimSuffix(n.rights, ifThereIsOne) + "; " + text
+	return n
 }
 
 // rightsText names rights.
@@ -207,7 +217,7 @@ func rightsText(mask proto.OpMask, between string) (text string) {
 		}
 	}
 	if text == "" {
-		return "a capability for it, if any"
+		return "a capability that lists it" + ifThereIsOne
 	}
 	return text
 }

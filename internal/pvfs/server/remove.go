@@ -76,20 +76,20 @@ func (s *Server) removeObject(q *query, h proto.Handle) error {
 			return proto.EACCES
 		}
 	case proto.TypeMetafile:
-		return s.removeFile(h)
+		return s.removeFile(q, h)
 	case proto.TypeDirectory:
 		q.directory = true
 		if n := len(o.DistDir.Dirdata); n > 1 {
 			return s.removeSpread(q.ctx, h)
 		}
-		return s.store.Update(func(tx *store.Tx) error { return deleteDirectory(tx, h) })
+		return s.update(q, func(tx *store.Tx) error { return deleteDirectory(tx, h) })
 	case proto.TypeDirdata:
 		if !q.removesAny() {
 			return proto.EPERM
 		}
-		return s.store.Update(func(tx *store.Tx) error { return deleteDirdata(tx, h) })
+		return s.update(q, func(tx *store.Tx) error { return deleteDirdata(tx, h) })
 	}
-	return s.store.Update(func(tx *store.Tx) error { return tx.Delete(h) })
+	return s.update(q, func(tx *store.Tx) error { return tx.Delete(h) })
 }
 
 // removesAny reports whether a query may remove objects of any directory. A server that removes objects on behalf of others, see
@@ -162,9 +162,9 @@ func (s *Server) names(ctx context.Context, dir, object proto.Handle) (bool, err
 }
 
 // removeFile removes a metafile with its present datafiles. Those of other servers are removed in the background.
-func (s *Server) removeFile(h proto.Handle) error {
+func (s *Server) removeFile(q *query, h proto.Handle) error {
 	others := false
-	err := s.store.Update(func(tx *store.Tx) error {
+	err := s.update(q, func(tx *store.Tx) error {
 		o, err := tx.Get(h)
 		if err == nil {
 			others, err = s.deleteFile(tx, &o)

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"errors"
+
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/rights"
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/store"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
@@ -26,8 +28,9 @@ func rightsOf(tx *store.Tx, h proto.Handle, a *proto.Attr, who rights.Identity) 
 	return rights.Of(o, who), nil
 }
 
-// openData opens a datafile for a query that may use it. EACCES: the datafile belongs to another metafile than the one of the
-// capability. Servers are not checked, and no one is if nothing is signed.
+// openData opens a datafile for a query that may use it. It is the only way to a file's bytes, so it also ends a mode that a write
+// ends. EACCES: the datafile belongs to another metafile than the one of the capability. Servers are not checked, and no one is if
+// nothing is signed.
 func (s *Server) openData(q *query, h proto.Handle, writes bool) (*store.Data, error) {
 	var metafile proto.Handle
 	if q.Shows.Proof == rights.Client && s.signs() {
@@ -35,5 +38,12 @@ func (s *Server) openData(q *query, h proto.Handle, writes bool) (*store.Data, e
 			metafile = is
 		}
 	}
-	return s.store.OpenDataOf(h, metafile, writes)
+	data, err := s.store.OpenDataOf(h, metafile, writes)
+	if err != nil || !writes {
+		return data, err
+	}
+	if err := s.beforeWrite(q); err != nil {
+		return nil, errors.Join(err, data.Close())
+	}
+	return data, nil
 }

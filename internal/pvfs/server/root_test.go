@@ -2,13 +2,35 @@ package server_test
 
 import (
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/viaduct-hpc/viaduct/internal/pvfs/pvfstest"
+	"github.com/viaduct-hpc/viaduct/pvfs/config"
 	"github.com/viaduct-hpc/viaduct/pvfs/proto"
 )
+
+// TestRootsGroupIsSquashed: who has root's group, wherever it stands among its groups, reads nothing by it if root is squashed.
+func TestRootsGroupIsSquashed(t *testing.T) {
+	c := pvfstest.Start(t, pvfstest.Options{Servers: 1})
+	f, err := root(t, c).create(c.FS.Root, "f", 0o640)
+	require.NoError(t, err)
+	for _, groups := range [][]uint32{{0}, {0, 5}, {5, 0}, {5}} {
+		for _, squash := range []bool{false, true} {
+			c.Reload(func(fs *config.Config) {
+				if squash {
+					fs.Export.RootSquash = networks(t, "*")
+				}
+			})
+			a, err := from(t, c, newUser(t, c, stranger, groups...)).attr(f, proto.AttrMetafile)
+			require.NoError(t, err)
+			may := a.Capability.Mask&proto.MayRead != 0
+			require.Equal(t, !squash && slices.Contains(groups, 0), may, "groups %v, squashed %v", groups, squash)
+		}
+	}
+}
 
 // TestTheRootIsNotForEverybody: a stranger makes nothing in a new file system's root directory, and moves nothing there.
 func TestTheRootIsNotForEverybody(t *testing.T) {

@@ -27,9 +27,6 @@ func (s *Server) smallIO(q *query, req *proto.SmallIOReq) (*proto.SmallIOResp, e
 		return nil, err
 	}
 	if req.Type == proto.IOWrite {
-		if err := s.beforeWrite(q); err != nil {
-			return nil, err
-		}
 		return s.smallWrite(req, data, t, size, all)
 	}
 	return s.smallRead(data, t, size, stored)

@@ -271,7 +271,7 @@ func (e *errand) header(s *Server) *proto.Header {
 func (s *Server) removeAll(e *errand, ours func() (bool, error)) ([]proto.Status, error) {
 	header := e.header(s)
 	if e.to == s.me {
-		q := &query{ctx: s.ctx, header: header, Asker: rights.Asker{Shows: s.ownRights(e.handles)}}
+		q := &query{ctx: s.ctx, header: header, objects: e.handles, Asker: rights.Asker{Shows: s.ownRights(e.handles)}}
 		status := make([]proto.Status, len(e.handles))
 		for i, h := range e.handles {
 			q.metafile = e.metafiles[i]

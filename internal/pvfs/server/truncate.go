@@ -14,9 +14,6 @@ func (s *Server) truncate(q *query, req *proto.TruncateReq) (*proto.TruncateResp
 		return nil, err
 	}
 	defer func() { _ = data.Close() }()
-	if err := s.beforeWrite(q); err != nil {
-		return nil, err
-	}
 	if err = data.Truncate(req.Size); err == nil && s.store.SyncsData() {
 		err = data.Sync()
 	}

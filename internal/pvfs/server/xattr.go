@@ -96,7 +96,7 @@ var noMirrors = []byte{100, 0, 0, 0}
 const xattrText = "set attributes; for trusted. and security. administer"
 
 // xattrRights are the rights that a change of extended attributes needs.
-func xattrRights(req proto.Request) (proto.OpMask, error) {
+func xattrRights(req proto.Request) proto.OpMask {
 	var names []string
 	switch r := req.(type) {
 	case *proto.SetEattrReq:
@@ -106,7 +106,7 @@ func xattrRights(req proto.Request) (proto.OpMask, error) {
 	case *proto.AtomicEattrReq:
 		names = r.Keys
 	}
-	return rights.ToSetXattrs(names), nil
+	return rights.ToSetXattrs(names)
 }
 
 // xattrsSet is what SETEATTR needs. One with an order for a scrub is for administrators.
