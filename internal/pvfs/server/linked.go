@@ -20,8 +20,8 @@ func (f field) linked(part func(proto.Request) proto.Handle) need {
 	}
 }
 
-// mayLink decides whether an object may get a name in the directory with a part. Only with signed capabilities is it known which
-// user asks.
+// mayLink decides whether an object may get a name in the directory that a dirdata object is part of. It needs to know the user, so
+// it refuses nothing where capabilities are not signed.
 func (s *Server) mayLink(q *query, h, part proto.Handle) error {
 	if q.Server() || !s.signs() {
 		return nil
@@ -65,8 +65,8 @@ func (s *Server) mayLink(q *query, h, part proto.Handle) error {
 	return rights.Link(who, of.Parent, t)
 }
 
-// showsOwnFile reports whether a query shows a capability that only the owner of a file, or root, can have for it. It lists the
-// file and its datafiles, so it is for nothing else.
+// showsOwnFile reports whether a query shows a capability for a file that only its owner or root can have. The capability lists
+// datafiles, so the object is a file.
 func (s *Server) showsOwnFile(q *query, h proto.Handle, who rights.Identity) bool {
 	c, ok := q.header.Hints.Shows()
 	if !ok || len(c.Handles) < 2 || c.Handles[0] != h || c.FS != s.fs.ID || c.Mask&proto.MaySetAttr == 0 {
@@ -82,7 +82,7 @@ func (s *Server) showsOwnFile(q *query, h proto.Handle, who rights.Identity) boo
 		shown.Issue.Of(who.UID) && shown.Any(proto.MaySetAttr, h)
 }
 
-// isAround reports whether an object is a directory or one of those in which that is. EINVAL: there are too many.
+// isAround reports whether an object is a directory, or one of the directories above it. EINVAL: there are too many.
 func (s *Server) isAround(ctx context.Context, h, dir proto.Handle) (bool, error) {
 	for range depthMax {
 		if dir == h {
@@ -100,7 +100,7 @@ func (s *Server) isAround(ctx context.Context, h, dir proto.Handle) (bool, error
 	return false, proto.EINVAL
 }
 
-// facts are what decides about an object of this or another server. The user may be not known.
+// facts returns what decides about an object of this or another server. The user may be unknown.
 func (s *Server) facts(ctx context.Context, h proto.Handle, who rights.Identity) (proto.Facts, error) {
 	owner, ok := s.fs.Owner(h)
 	switch {

@@ -55,7 +55,8 @@ func (v *voided) next(was, is *rules, now int64) voided {
 	return void
 }
 
-// who is a text that only rules have which make the same users of credentials, apart from identities.
+// who is a text about the rules that decide which user a credential stands for, apart from identities. Rules with the same text
+// decide the same.
 func (r *rules) who() string {
 	e := r.export
 	text := fmt.Sprintf("%v %v %v %d %d keys %s", e.RootSquash, e.RootSquashExceptions, e.AllSquash, e.AnonUID, e.AnonGID, r.keys.Fingerprint())
@@ -68,8 +69,8 @@ func (r *rules) who() string {
 // rulesRecord has, in the store, the last rules and the moment up to which capabilities may have been issued by others.
 const rulesRecord = "rules"
 
-// keepRules stores the rules, and takes from the store which capabilities are void because a run before had others. A store that
-// cannot be written has no changes that a stranger could make.
+// keepRules stores the rules. If the run before had other ones, the capabilities from then are void. A store that is read only
+// keeps nothing: in it, nobody can change anything.
 func (s *Server) keepRules(r *rules) error {
 	if !s.signs() {
 		return nil
@@ -99,11 +100,10 @@ func (s *Server) keepRules(r *rules) error {
 	return err
 }
 
-// Reload replaces the rules for clients by those of a new configuration, and voids the capabilities of users to whom others
-// applied. It takes <ExportOptions>, TrustedNetwork, TrustedPorts, KeyStore,
-// CAFile, the settings for users' certificates, the files that these name, and identities. Requests under way keep the old rules.
-// ErrConfig: the configuration differs in something else, which takes a restart, or the server cannot enforce the rules. Nothing
-// has changed then.
+// Reload replaces the rules for clients by those of a new configuration: <ExportOptions>, TrustedNetwork, TrustedPorts, KeyStore,
+// CAFile, the settings for users' certificates, the files that these name, and identities. Capabilities of users to whom other
+// rules applied before are void from now on. Requests under way keep the old rules. ErrConfig: the configuration differs in
+// something else, which takes a restart, or the server cannot enforce the rules. Nothing has changed then.
 func (s *Server) Reload(fs *config.Config, ids *credential.Identities) error {
 	i := fs.Index(s.cfg.Alias)
 	if i < 0 {
